@@ -1,0 +1,216 @@
+"""Two players -> game records: whole matches on the device, colours balanced, every opening played from both sides."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from azjax.openings import random_opening
+from azjax.players import Act, Player
+from envs.core import Game
+
+
+class DuplicateGamesWarning(UserWarning):
+    """More than half of a match's games repeat others, so its error bar is too small."""
+
+
+class GameRecord(NamedTuple):
+    """One game. `_asdict()` of it is one JSON line."""
+
+    first: str  # who moved first
+    second: str
+    result: int  # for the player who moved first: +1 won, 0 drawn, -1 lost
+    truncated: bool  # ended by the move cap
+    opening_plies: int  # how many of the actions were the random opening's
+    actions: list[int]  # the whole game, from init()
+
+
+class Tally(NamedTuple):
+    """Results of some games, as one player sees them."""
+
+    wins: int
+    draws: int
+    losses: int
+
+
+class MatchResult(NamedTuple):
+    """A match, all of it as player A sees it, the first of `names`."""
+
+    names: tuple[str, str]  # A, B
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    as_first: Tally  # the games in which A moved first
+    as_second: Tally
+    unique_games: int  # distinct games, by who moved first and the actions
+    truncated: int  # games that the move cap ended
+    records: list[GameRecord]  # pairs that share an opening are neighbours; A moves first in games 0, 2, 4 ...
+
+    def score(self) -> float:
+        """A's share of the points, a draw being half a point, in [0, 1]."""
+        return (self.wins + self.draws / 2) / self.games
+
+    def score_error(self) -> float:
+        """Standard error of `score`, from the spread of the pairs of games that share an opening.
+
+        As in Agresti and Coull's interval, one pair won and one pair lost are added, so that a clean sweep of few
+        games is not taken for certainty. Multiply by 1.96 for a 95 % interval.
+        """
+        results = np.array([record.result for record in self.records], float)
+        pairs = (results[0::2] - results[1::2]) / 4 + 0.5
+        return float(np.std(np.append(pairs, (0.0, 1.0))) / math.sqrt(len(pairs) + 2))
+
+    def repeats(self) -> bool:
+        """Whether fewer than half of the games are distinct."""
+        return 2 * self.unique_games < self.games
+
+
+class _Games(NamedTuple):
+    """All games of a match; game 2p and game 2p + 1 share opening p, and A moves first in the even ones."""
+
+    states: Any
+    actions: Int[Array, "games max_moves"]  # padded with -1
+    lengths: Int[Array, " games"]
+    score: Float[Array, " games"]  # what A has won so far
+    truncated: Bool[Array, " games"]
+
+
+def play_match(
+    game: Game, first: Player, second: Player, *, games: int, key: Array, opening_plies: int = 2
+) -> MatchResult:
+    """The result of `games` games, as `first` sees it. Consumes the key.
+
+    Games come in pairs: both start with the same `opening_plies` random moves, and either player moves first in one.
+    Nothing is compiled for a second match of the same game, sizes and `act` functions: checkpoints only differ in
+    their params. Issues DuplicateGamesWarning if fewer than half of the games are distinct. Raises ValueError unless
+    `games` is even, which gives both players the same colours, and positive.
+    """
+    if games < 2 or games % 2:
+        raise ValueError(f"got {games} games; a match needs a positive even number, so that colours are balanced")
+    if not 0 <= opening_plies < game.max_moves:
+        raise ValueError(f"got {opening_plies} opening plies; {game.name} takes 0 to {game.max_moves - 1}")
+    played, plies = jax.device_get(
+        _play(game, first.act, second.act, games, opening_plies, first.params, second.params, key)
+    )
+    if not played.states.terminated.all():
+        unfinished = int((~played.states.terminated).sum())
+        raise RuntimeError(f"{unfinished} games of {game.name} were not over after max_moves = {game.max_moves} moves")
+    result = _summary(first.name, second.name, played, plies)
+    if result.repeats():
+        warnings.warn(
+            f"{first.name} against {second.name}: only {result.unique_games} of {games} games are distinct; "
+            f"more opening plies than {opening_plies}, or fewer games, make the error bars honest",
+            DuplicateGamesWarning,
+            stacklevel=2,
+        )
+    return result
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
+def _play(game: Game, act_a: Act, act_b: Act, games: int, opening_plies: int, params_a: Any, params_b: Any, key: Array):
+    """The finished games and the lengths of their openings.
+
+    At every turn one of the players moves in at most half of the games that wait for it: the one that more games wait
+    for, in those games that have come least far. Under alternate turns no lane of the half is idle until the first
+    games end, and later on every game still makes two moves in two turns; extra turns need no special case.
+    """
+    half = games // 2
+    opening_key, key = jax.random.split(key)
+
+    def opening_of(game_index):
+        pair_key = jax.random.fold_in(opening_key, game_index // 2)
+        return random_opening(game, pair_key, opening_plies, max_plies=opening_plies)
+
+    openings = jax.vmap(opening_of)(jnp.arange(games))
+    a_seat = jnp.arange(games) % 2
+    moves = jnp.full((games, game.max_moves), -1, jnp.int32)
+    carry = _Games(
+        states=openings.state,
+        actions=moves.at[:, :opening_plies].set(
+            jnp.where(openings.actions == game.num_actions, -1, openings.actions),
+        ),
+        lengths=openings.length,
+        score=jnp.where(a_seat == 0, openings.score, -openings.score),
+        truncated=jnp.zeros(games, bool),
+    )
+    act = _either(act_a, act_b, params_a, params_b)
+
+    def unfinished(carry: _Games) -> Array:
+        return ~carry.states.terminated & (carry.lengths < game.max_moves)
+
+    def body(loop):
+        turn, carry = loop
+        a_to_move = carry.states.player == a_seat
+        waits = unfinished(carry)
+        a_moves = 2 * (waits & a_to_move).sum() >= waits.sum()
+        waits = waits & (a_to_move == a_moves)
+        chosen = jnp.argsort(jnp.where(waits, carry.lengths, game.max_moves))[:half]
+        states = jax.tree.map(lambda x: x[chosen], carry.states)
+        actions = act(a_moves, jax.random.fold_in(key, turn), states)
+        plays = waits[chosen]
+        after, transition = jax.vmap(functools.partial(_step_if, game))(plays, states, actions)
+        reward = jnp.where(plays, transition.reward, 0.0)
+        carry = _Games(
+            states=jax.tree.map(lambda x, new: x.at[chosen].set(new), carry.states, after),
+            actions=carry.actions.at[jnp.where(plays, chosen, games), carry.lengths[chosen]].set(actions, mode="drop"),
+            lengths=carry.lengths.at[chosen].add(plays),
+            score=carry.score.at[chosen].add(jnp.where(a_moves, reward, -reward)),
+            truncated=carry.truncated.at[chosen].max(plays & transition.truncated),
+        )
+        return turn + 1, carry
+
+    _, carry = jax.lax.while_loop(lambda loop: unfinished(loop[1]).any(), body, (jnp.int32(0), carry))
+    return carry, openings.length
+
+
+def _step_if(game: Game, plays: Array, state: Any, action: Array):
+    after, transition = game.step(state, action)
+    return jax.tree.map(lambda new, old: jnp.where(plays, new, old), after, state), transition
+
+
+def _either(act_a: Act, act_b: Act, params_a: Any, params_b: Any):
+    """act(a_moves, key, states): the actions of A or of B. One and the same function is compiled only once."""
+
+    def shapes(params):
+        return jax.tree.map(lambda x: (jnp.shape(x), jnp.result_type(x)), params)
+
+    def act_of_both(a_moves, key, states):
+        params = jax.tree.map(lambda a, b: jnp.where(a_moves, a, b), params_a, params_b)
+        return act_a(params, key, states)
+
+    def act_of_one(a_moves, key, states):
+        branches = (lambda *args: act_a(params_a, *args), lambda *args: act_b(params_b, *args))
+        return jax.lax.cond(a_moves, *branches, key, states)
+
+    return act_of_both if act_a is act_b and shapes(params_a) == shapes(params_b) else act_of_one
+
+
+def _summary(name_a: str, name_b: str, played: _Games, opening_plies: np.ndarray) -> MatchResult:
+    results = np.sign(played.score).astype(int)  # A's
+    records = []
+    for i, length in enumerate(played.lengths):
+        names, result = ((name_a, name_b), results[i]) if i % 2 == 0 else ((name_b, name_a), -results[i])
+        actions = played.actions[i, :length].tolist()
+        records.append(GameRecord(*names, int(result), bool(played.truncated[i]), int(opening_plies[i]), actions))
+
+    def tally(results: np.ndarray) -> Tally:
+        return Tally(*(int((results == result).sum()) for result in (1, 0, -1)))
+
+    return MatchResult(
+        names=(name_a, name_b),
+        games=len(results),
+        **tally(results)._asdict(),
+        as_first=tally(results[0::2]),
+        as_second=tally(results[1::2]),
+        unique_games=len({(i % 2, *record.actions) for i, record in enumerate(records)}),
+        truncated=int(played.truncated.sum()),
+        records=records,
+    )

@@ -1,0 +1,162 @@
+"""Every setting of a run, one frozen dataclass a stage. Every default stands here, and every game's presets."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+import envs
+from envs.core import Game
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkConfig:
+    """AlphaGo Zero's residual network (Silver et al. 2017, Methods, Neural network architecture)."""
+
+    blocks: int = 4
+    """Residual blocks (AlphaGo Zero: 19 or 39)."""
+    channels: int = 32
+    """Filters of every 3x3 convolution (AlphaGo Zero: 256)."""
+    policy_channels: int = 2
+    """Filters of the policy head's 1x1 convolution (AlphaGo Zero: 2)."""
+    value_channels: int = 1
+    """Filters of the value head's 1x1 convolution (AlphaGo Zero: 1)."""
+    value_hidden: int = 64
+    """Units of the value head's hidden layer (AlphaGo Zero: 256)."""
+    normalisation: Literal["batch", "layer"] = "batch"
+    """Batch normalisation (the papers') or layer normalisation over the channels."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """What the network computes in; its parameters are always float32."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchConfig:
+    """Gumbel AlphaZero's search (Danihelka et al. 2022), as mctx has it."""
+
+    num_simulations: int = 32
+    """Simulations a move (AlphaZero: 800)."""
+    max_num_considered_actions: int = 16
+    """Actions that sequential halving starts from at the root; at most half the simulations are used."""
+    value_scale: float = 0.1
+    """Scale of the completed Q-values in the policy target (c_scale)."""
+    maxvisit_init: float = 50.0
+    """Offset of the visit count in the policy target (c_visit)."""
+    rescale_values: bool = True
+    """Whether Q-values are stretched to [0, 1] among siblings before `value_scale`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SelfPlayConfig:
+    """Games played side by side, in lockstep."""
+
+    lanes: int = 64
+    """Games side by side, all devices together."""
+    moves: int = 16
+    """Moves in every lane an iteration."""
+    opening_plies: int = 0
+    """Each game starts after 0 to this many uniformly random moves, which are not trained on (papers: 0)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplayConfig:
+    """Positions kept for training, on the device."""
+
+    capacity: int = 131_072
+    """Positions kept, all lanes together; the oldest go first (AlphaGo Zero: 500,000 games)."""
+    min_fill: int = 8_192
+    """Positions of ended games that must be there before learning starts."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LearnerConfig:
+    """Loss (z - v)^2 - pi . log p + c |theta|^2 and its optimiser."""
+
+    batch_size: int = 256
+    """Positions an update, all devices together (AlphaZero: 4,096)."""
+    updates: int = 8
+    """Optimiser steps an iteration."""
+    optimizer: str = "adamw"
+    """Any optimiser of optax that takes `learning_rate` (papers: sgd)."""
+    optimizer_options: dict[str, float] = dataclasses.field(default_factory=lambda: {"weight_decay": 1e-4})
+    """Further arguments of the optimiser, such as momentum (papers: 0.9) or adamw's decoupled weight_decay."""
+    learning_rate: float = 2e-3
+    """The first or the highest learning rate (AlphaZero: 0.2 for sgd)."""
+    schedule: Literal["constant", "steps", "cosine"] = "constant"
+    """constant; steps: divided by 10 at each of `boundaries`; cosine: to zero at the run's end."""
+    boundaries: tuple[int, ...] = ()
+    """Updates after which the learning rate is divided by 10 (AlphaZero: 100,000 300,000 500,000)."""
+    warmup: int = 0
+    """Updates over which the learning rate rises from zero."""
+    l2: float = 0.0
+    """c of c |theta|^2, in the loss (AlphaGo Zero: 1e-4); 0 where the optimiser decays the weights itself."""
+    max_gradient_norm: float = 0.0
+    """Gradients are scaled down to this global norm; 0 leaves them alone (papers: 0)."""
+    average_decay: float = 0.0
+    """Self-play and evaluation use a running average of the weights that keeps this share of itself at every update; 0
+    uses the newest weights (papers: 0)."""
+    symmetries: bool = True
+    """Whether each sample is turned by a random symmetry of its game (AlphaGo Zero: yes, AlphaZero: no)."""
+    search_value_weight: float = 0.0
+    """Share of the search's root value in the value target, beside the game's outcome (papers: 0)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckpointConfig:
+    """What is kept on disk, and how often."""
+
+    every: int = 20
+    """Iterations between two checkpoints of the whole run."""
+    keep: int = 2
+    """How many of them are kept."""
+    network_every: int = 100
+    """Iterations between two networks that are kept for rating and play, all of them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RatingConfig:
+    """How a run's networks are measured against each other and the random player."""
+
+    every: int = 0
+    """Iterations between two ratings during training; 0 rates at the end only, -1 never."""
+    games: int = 64
+    """Games of a match, half of them with either colour."""
+    num_simulations: int = 32
+    """Simulations a move; 0 plays the raw network."""
+    opening_plies: int = 2
+    """Uniformly random moves before each pair of games, so that deterministic players do not repeat one game."""
+    max_networks: int = 12
+    """At most this many of a run's networks, evenly spaced, play."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """A whole run."""
+
+    game: Game
+    """The rules and their settings."""
+    seed: int = 0
+    """Seed of every random number of the run."""
+    iterations: int = 1000
+    """Iterations of the run; resuming with a larger number goes on."""
+    minutes: float = 0.0
+    """Stop, as at the last iteration, after this many minutes of training, resumed ones included; 0 is no limit."""
+    devices: int = 0
+    """Devices to use; 0 takes all there are."""
+    network: NetworkConfig = NetworkConfig()
+    search: SearchConfig = SearchConfig()
+    selfplay: SelfPlayConfig = SelfPlayConfig()
+    replay: ReplayConfig = ReplayConfig()
+    learner: LearnerConfig = dataclasses.field(default_factory=LearnerConfig)
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    rating: RatingConfig = RatingConfig()
+
+    @property
+    def moves_per_iteration(self) -> int:
+        """Moves of all lanes in one iteration."""
+        return self.selfplay.lanes * self.selfplay.moves
+
+    @property
+    def replay_rows(self) -> int:
+        """Positions that each lane keeps: the capacity's share, rounded up to whole iterations."""
+        iterations = -(-self.replay.capacity // self.moves_per_iteration)
+        return iterations * self.selfplay.moves

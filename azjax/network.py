@@ -1,0 +1,157 @@
+"""Observation -> policy logits and value: AlphaGo Zero's residual network, in Flax NNX, used functionally."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jaxtyping import Array, Float, Shaped
+
+from azjax.config import NetworkConfig
+from envs.core import Game
+
+
+class Variables(NamedTuple):
+    """A network as plain arrays."""
+
+    params: Any
+    batch_stats: Any  # running means and variances; empty under layer normalisation
+
+
+Output = tuple[Float[Array, "batch actions"], Float[Array, " batch"]]
+Evaluate = Callable[[Variables, Shaped[Array, "batch height width channels"]], Output]
+
+
+class Network(NamedTuple):
+    """Pure functions of one architecture."""
+
+    init: Callable[[jax.Array], Variables]
+    """Consumes the key. The first policy is uniform and the first value 0."""
+    evaluate: Evaluate
+    """Inference: (policy logits, value in [-1, 1] for the player to move), float32; rows do not influence each other."""
+    train: Callable[[Any, Any, Array], tuple[Float[Array, "batch actions"], Float[Array, " batch"], Any]]
+    """Training: (params, batch_stats, observations) -> (policy logits, value, new batch_stats)."""
+
+
+@functools.cache
+def make_network(game: Game, config: NetworkConfig) -> Network:
+    """The network for a game, the same object for equal arguments, so that what is jitted with it compiles once."""
+
+    def build(key: jax.Array) -> ResNet:
+        return ResNet(game.observation_shape, game.num_actions, config, rngs=nnx.Rngs(params=key))
+
+    graph, _, _ = nnx.split(nnx.eval_shape(lambda: build(jax.random.key(0))), nnx.Param, nnx.BatchStat)
+
+    def init(key: jax.Array) -> Variables:
+        _, params, batch_stats = nnx.split(build(key), nnx.Param, nnx.BatchStat)
+        return Variables(nnx.as_pure(params), nnx.as_pure(batch_stats))
+
+    def evaluate(variables: Variables, observations: Array) -> Output:
+        model = nnx.merge(graph, variables.params, variables.batch_stats)
+        return model(observations, train=False)
+
+    def train(params: Any, batch_stats: Any, observations: Array) -> tuple[Array, Array, Any]:
+        model = nnx.merge(graph, params, batch_stats)
+        logits, value = model(observations, train=True)
+        return logits, value, nnx.as_pure(nnx.state(model, nnx.BatchStat))
+
+    return Network(init, evaluate, train)
+
+
+class ResNet(nnx.Module):
+    """A convolution, residual blocks, a policy head and a value head (Silver et al. 2017, Methods)."""
+
+    def __init__(self, shape: tuple[int, int, int], num_actions: int, config: NetworkConfig, *, rngs: nnx.Rngs):
+        height, width, planes = shape
+        zero = nnx.initializers.zeros_init()
+        dtype = jnp.dtype(config.dtype)
+        self.dtype = dtype
+        self.stem = ConvNorm(planes, config.channels, 3, config, rngs=rngs)
+        self.tower = nnx.List([ResBlock(config, rngs=rngs) for _ in range(config.blocks)])
+        self.policy_conv = ConvNorm(config.channels, config.policy_channels, 1, config, rngs=rngs)
+        self.policy_out = nnx.Linear(
+            height * width * config.policy_channels, num_actions, kernel_init=zero, dtype=dtype, rngs=rngs
+        )
+        self.value_conv = ConvNorm(config.channels, config.value_channels, 1, config, rngs=rngs)
+        self.value_hidden = nnx.Linear(
+            height * width * config.value_channels, config.value_hidden, dtype=dtype, rngs=rngs
+        )
+        self.value_out = nnx.Linear(config.value_hidden, 1, kernel_init=zero, dtype=dtype, rngs=rngs)
+
+    def __call__(self, observations: Array, *, train: bool) -> Output:
+        x = observations.astype(self.dtype)
+        x = jax.nn.relu(self.stem(x, train=train))
+        for block in self.tower:
+            x = block(x, train=train)
+        flat = (observations.shape[0], -1)
+        policy = jax.nn.relu(self.policy_conv(x, train=train)).reshape(flat)
+        value = jax.nn.relu(self.value_conv(x, train=train)).reshape(flat)
+        value = self.value_out(jax.nn.relu(self.value_hidden(value)))
+        logits = self.policy_out(policy)
+        return logits.astype(jnp.float32), jnp.tanh(value.astype(jnp.float32)).squeeze(-1)
+
+
+class ResBlock(nnx.Module):
+    """Two 3x3 convolutions and a skip connection."""
+
+    def __init__(self, config: NetworkConfig, *, rngs: nnx.Rngs):
+        self.first = ConvNorm(config.channels, config.channels, 3, config, rngs=rngs)
+        self.second = ConvNorm(config.channels, config.channels, 3, config, rngs=rngs)
+
+    def __call__(self, x: Array, *, train: bool) -> Array:
+        y = jax.nn.relu(self.first(x, train=train))
+        return jax.nn.relu(x + self.second(y, train=train))
+
+
+class ConvNorm(nnx.Module):
+    """A convolution without bias and its normalisation."""
+
+    def __init__(self, inputs: int, outputs: int, size: int, config: NetworkConfig, *, rngs: nnx.Rngs):
+        self.dtype = jnp.dtype(config.dtype)
+        self.kernel = nnx.Param(nnx.initializers.he_normal()(rngs.params(), (size, size, inputs, outputs)))
+        if config.normalisation == "batch":
+            self.norm = nnx.BatchNorm(outputs, momentum=0.99, dtype=self.dtype, rngs=rngs)
+        else:
+            self.norm = nnx.LayerNorm(outputs, dtype=self.dtype, rngs=rngs)
+
+    def __call__(self, x: Array, *, train: bool) -> Array:
+        x = convolve(x, self.kernel.astype(self.dtype))
+        if isinstance(self.norm, nnx.BatchNorm):
+            return self.norm(x, use_running_average=not train)
+        return self.norm(x)
+
+
+@jax.custom_vjp
+def convolve(x: Float[Array, "b h w i"], kernel: Float[Array, "k k i o"]) -> Float[Array, "b h w o"]:
+    """A convolution of odd size that keeps height and width.
+
+    XLA's CPU backend runs its own gradient of a convolution 25 times slower inside a loop than outside, and learning is
+    a loop. The same gradient by a convolution and k * k matrix products is as fast inside; a test holds them equal.
+    """
+    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def _convolve_forward(x: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
+    return convolve(x, kernel), (x, kernel)
+
+
+def _convolve_backward(saved: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
+    x, kernel = saved
+    height, width = x.shape[1:3]
+    size = kernel.shape[0]
+    reach = size // 2
+    padded = jnp.pad(x, ((0, 0), (reach, reach), (reach, reach), (0, 0)))
+    rows = gradient.reshape(-1, gradient.shape[-1])
+    products = [
+        padded[:, i : i + height, j : j + width].reshape(-1, x.shape[-1]).T @ rows
+        for i in range(size)
+        for j in range(size)
+    ]
+    return convolve(gradient, kernel[::-1, ::-1].swapaxes(2, 3)), jnp.stack(products).reshape(kernel.shape)
+
+
+convolve.defvjp(_convolve_forward, _convolve_backward)

@@ -1,0 +1,45 @@
+"""Gumbel AlphaZero: sequential halving at the root, completed Q-values as the policy target (Danihelka et al. 2022)."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import mctx
+
+from azjax.config import SearchConfig
+from azjax.network import Evaluate, Variables
+from azjax.search.tree import Search, SearchOutput, make_tree_functions, summarise
+from envs.core import Game
+
+
+@functools.cache
+def make_gumbel(game: Game, evaluate: Evaluate, config: SearchConfig, *, explore: bool) -> Search:
+    """The Gumbel search, the same object for equal arguments. `explore` draws the Gumbel noise that self-play needs;
+    without it the search is deterministic, for evaluation and play."""
+    root_fn, recurrent_fn = make_tree_functions(game, evaluate)
+    considered = max(1, min(config.max_num_considered_actions, config.num_simulations // 2))
+    qtransform = functools.partial(
+        mctx.qtransform_completed_by_mix_value,
+        value_scale=config.value_scale,
+        maxvisit_init=config.maxvisit_init,
+        rescale_values=config.rescale_values,
+    )
+
+    def search(variables: Variables, key: jax.Array, states: Any) -> SearchOutput:
+        illegal = ~jax.vmap(game.legal_action_mask)(states)
+        output = mctx.gumbel_muzero_policy(
+            params=variables,
+            rng_key=key,
+            root=root_fn(variables, states),
+            recurrent_fn=recurrent_fn,
+            num_simulations=config.num_simulations,
+            invalid_actions=illegal,
+            qtransform=qtransform,
+            max_num_considered_actions=considered,
+            gumbel_scale=1.0 if explore else 0.0,
+        )
+        return summarise(output.action, output.action_weights, output.search_tree, illegal)
+
+    return search

@@ -1,0 +1,121 @@
+"""Search -> trajectories [time, lane]: games side by side, in lockstep, that never wait for each other."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, UInt
+
+from azjax.network import Variables
+from azjax.openings import random_opening
+from azjax.replay import Trajectory
+from azjax.search import Search
+from envs.core import Game
+
+
+class Lanes(NamedTuple):
+    """The games being played, [lane] in every leaf. The state is never a finished one."""
+
+    state: Any
+    plies: Int[Array, " lanes"]  # moves played in this game by the search
+    score: Float[Array, " lanes"]  # sum of the game's rewards so far, for the first player
+    moves_hash: UInt[Array, " lanes"]  # of the state the game began with and the actions since
+
+
+class Games(NamedTuple):
+    """What is known of every move of self-play beside what is trained on, [time, lane]."""
+
+    ended: Array  # bool: the game ended with this move; the rest is about that game
+    truncated: Array  # bool: by the move cap
+    plies: Array  # int32: its length, without the random opening
+    score: Array  # float32: its result for the first player
+    moves_hash: Array  # uint32
+    entropy: Array  # float32: of the move's policy target, in nats
+
+
+def init_lanes(game: Game, key: jax.Array, *, lanes: int, opening_plies: int) -> Lanes:
+    """New games in all lanes. Consumes the key."""
+    state = _new_games(game, key, lanes=lanes, opening_plies=opening_plies)
+    plies = jnp.zeros(lanes, jnp.int32)
+    return Lanes(state, plies, jnp.zeros(lanes), _hash_states(state))
+
+
+def play(
+    game: Game, search: Search, variables: Variables, lanes: Lanes, key: jax.Array, *, moves: int, opening_plies: int
+) -> tuple[Lanes, Trajectory, Games]:
+    """Plays `moves` moves in every lane. A lane whose game ends begins a new one with its next move. Consumes the key."""
+    step = jax.vmap(game.step)
+
+    def play_move(lanes: Lanes, key: jax.Array) -> tuple[Lanes, tuple[Trajectory, Games]]:
+        search_key, opening_key = jax.random.split(key)
+        found = search(variables, search_key, lanes.state)
+        state, transition = step(lanes.state, found.action)
+        over = transition.terminated
+        sign = jnp.where(lanes.state.player == 0, 1.0, -1.0)
+        played = Lanes(
+            state=state,
+            plies=lanes.plies + 1,
+            score=lanes.score + sign * transition.reward,
+            moves_hash=_mix(lanes.moves_hash, found.action.astype(jnp.uint32)),
+        )
+        trajectory = Trajectory(
+            state=lanes.state,
+            policy_target=found.action_weights.astype(jnp.float16),
+            search_value=found.value.astype(jnp.float16),
+            reward=transition.reward,
+            discount=transition.discount,
+        )
+        entropy = jnp.sum(jax.scipy.special.entr(found.action_weights), axis=-1)
+        games = Games(over, transition.truncated, played.plies, played.score, played.moves_hash, entropy)
+        new = init_lanes(game, opening_key, lanes=over.shape[0], opening_plies=opening_plies)
+        return jax.tree.map(lambda a, b: jnp.where(_align(over, a), a, b), new, played), (trajectory, games)
+
+    lanes, (trajectory, games) = jax.lax.scan(play_move, lanes, jax.random.split(key, moves))
+    return lanes, trajectory, games
+
+
+def count_unique(games: Games) -> Int[Array, ""]:
+    """How many different games ended."""
+    ended = games.ended.reshape(-1)
+    hashes = jnp.where(ended, games.moves_hash.reshape(-1) >> 1, jnp.uint32(0xFFFFFFFF))
+    ordered = jnp.sort(hashes)
+    different = jnp.concatenate([jnp.ones(1, jnp.bool), ordered[1:] != ordered[:-1]])
+    return jnp.sum(different & (ordered != jnp.uint32(0xFFFFFFFF)), dtype=jnp.int32)
+
+
+def _new_games(game: Game, key: jax.Array, *, lanes: int, opening_plies: int) -> Any:
+    if opening_plies == 0:
+        state = game.init()
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, (lanes, *jnp.shape(x))), state)
+    plies_key, moves_key = jax.random.split(key)
+    plies = jax.random.randint(plies_key, (lanes,), 0, opening_plies + 1)
+    keys = jax.random.split(moves_key, lanes)
+    return jax.vmap(lambda k, n: random_opening(game, k, n, max_plies=opening_plies).state)(keys, plies)
+
+
+def _align(mask: Array, like: Array) -> Array:
+    return mask.reshape(mask.shape + (1,) * (like.ndim - mask.ndim))
+
+
+def _mix(seed: Array, value: Array) -> Array:
+    """A 32-bit hash of a hash and one more number (the finaliser of MurmurHash3)."""
+    mixed = (seed ^ (value * jnp.uint32(0x9E3779B9))) * jnp.uint32(0x85EBCA6B)
+    mixed = (mixed ^ (mixed >> 13)) * jnp.uint32(0xC2B2AE35)
+    return mixed ^ (mixed >> 16)
+
+
+def _hash_states(states: Any) -> UInt[Array, " lanes"]:
+    """One hash a lane of all leaves of its state."""
+    leaves = jax.tree.leaves(states)
+    lanes = leaves[0].shape[0]
+    numbers = jnp.concatenate([leaf.reshape(lanes, -1).astype(jnp.int32) for leaf in leaves], axis=1).astype(jnp.uint32)
+    places = jnp.arange(1, numbers.shape[1] + 1, dtype=jnp.uint32)[None]
+    return jnp.sum(_mix(numbers, places), axis=1, dtype=jnp.uint32)
+
+
+def example_move(game: Game) -> Trajectory:
+    """The shapes and types of one lane's move, as zeros."""
+    state = jax.tree.map(jnp.zeros_like, game.init())
+    return Trajectory(state, jnp.zeros(game.num_actions, jnp.float16), jnp.float16(0), jnp.float32(0), jnp.float32(0))

@@ -1,0 +1,163 @@
+"""AlphaZero on one page: self-play, store, learn, in lockstep, as one function of the whole run's state."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Float, Int
+
+from azjax import learner, replay, selfplay
+from azjax.config import Config
+from azjax.learner import Learner
+from azjax.network import make_network
+from azjax.replay import Replay
+from azjax.search import make_gumbel
+from azjax.selfplay import Games, Lanes
+
+Metrics = dict[str, Float[Array, ""]]
+
+
+class RunState(NamedTuple):
+    """A whole run. Two runs with equal states go on equally."""
+
+    learner: Learner
+    lanes: Lanes
+    replay: Replay
+    key: jax.Array
+    iteration: Int[Array, ""]
+    updates: Int[Array, ""]
+    games: Int[Array, ""]
+
+
+class Trainer(NamedTuple):
+    """The functions of one configuration on one mesh of devices."""
+
+    init: Callable[[], RunState]
+    """The state before the first iteration, on the devices."""
+    iterate: Callable[[RunState], tuple[RunState, Metrics]]
+    """One iteration: T moves in every lane, then K updates. Jitted; its argument is donated."""
+    shardings: Any
+    """How a RunState lies on the devices: lanes and replay are split, the rest is on every device."""
+
+
+def make_trainer(config: Config, mesh: Mesh) -> Trainer:
+    """The training loop's body. `mesh` has one axis, `data`, whose size divides the lanes and the batch."""
+    game = config.game
+    network = make_network(game, config.network)
+    search = make_gumbel(game, network.evaluate, config.search, explore=True)
+    optimizer = learner.make_optimizer(config.learner, total_updates=config.iterations * config.learner.updates)
+    whole, by_lane, by_row = PartitionSpec(), PartitionSpec("data"), PartitionSpec(None, "data")
+    replay_spec = Replay(by_row, by_row, whole, by_lane)  # pyright: ignore[reportArgumentType]
+    batch_shape = (config.learner.updates, config.learner.batch_size // mesh.size)
+
+    def init() -> RunState:
+        network_key, lanes_key, key = jax.random.split(jax.random.key(config.seed), 3)
+        lanes = selfplay.init_lanes(
+            game, lanes_key, lanes=config.selfplay.lanes, opening_plies=config.selfplay.opening_plies
+        )
+        example = selfplay.example_move(game)
+        return RunState(
+            learner=learner.init_learner(network, optimizer, network_key),
+            lanes=lanes,
+            replay=replay.init_replay(example, rows=config.replay_rows, lanes=config.selfplay.lanes),
+            key=key,
+            iteration=jnp.int32(0),
+            updates=jnp.int32(0),
+            games=jnp.int32(0),
+        )
+
+    # Self-play and sampling know only their own device's lanes, so that no search waits for another device.
+
+    @functools.partial(
+        jax.shard_map,
+        mesh=mesh,
+        in_specs=(whole, by_lane, replay_spec, whole),
+        out_specs=(by_lane, replay_spec, by_row, by_lane),
+        check_vma=False,
+    )
+    def play_and_store(variables: Any, lanes: Lanes, store: Replay, key: jax.Array) -> tuple[Any, ...]:
+        key = jax.random.fold_in(key, jax.lax.axis_index("data"))
+        lanes, moves, games = selfplay.play(
+            game,
+            search,
+            variables,
+            lanes,
+            key,
+            moves=config.selfplay.moves,
+            opening_plies=config.selfplay.opening_plies,
+        )
+        store = replay.add(store, moves, max_moves=game.max_moves)
+        return lanes, store, games, replay.eligible(store)
+
+    @functools.partial(
+        jax.shard_map, mesh=mesh, in_specs=(replay_spec, whole), out_specs=by_row, check_vma=False
+    )
+    def draw_samples(store: Replay, key: jax.Array) -> Any:
+        return replay.sample(store, jax.random.fold_in(key, jax.lax.axis_index("data")), batch_shape)
+
+    def learn(state: Learner, samples: Any, key: jax.Array) -> tuple[Learner, Metrics]:
+        def update(state: Learner, inputs: tuple[Any, jax.Array]) -> tuple[Learner, Metrics]:
+            batch = learner.make_batch(game, config.learner, *inputs)
+            return learner.train_step(network, optimizer, config.learner, state, batch)
+
+        keys = jax.random.split(key, config.learner.updates)
+        state, metrics = jax.lax.scan(update, state, (samples, keys))
+        metrics = jax.tree.map(jnp.mean, metrics)
+        explained = 1 - metrics.pop("value_residual") / metrics.pop("value_variance")
+        return state, metrics | {"explained_variance": explained}
+
+    def iterate(run: RunState) -> tuple[RunState, Metrics]:
+        key, play_key, sample_key, learn_key = jax.random.split(run.key, 4)
+        lanes, store, games, eligible = play_and_store(run.learner.average, run.lanes, run.replay, play_key)
+        enough = jnp.sum(eligible) >= config.replay.min_fill
+        samples = draw_samples(store, sample_key)
+        learned = jax.eval_shape(learn, run.learner, samples, learn_key)[1]
+        state, metrics = jax.lax.cond(
+            enough,
+            lambda: learn(run.learner, samples, learn_key),
+            lambda: (run.learner, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), learned)),
+        )
+        updates = run.updates + enough * config.learner.updates
+        run = RunState(state, lanes, store, key, run.iteration + 1, updates, run.games + jnp.sum(games.ended))
+        counters = {"eligible": jnp.sum(eligible), "learning": enough, "updates": updates, "games": run.games}
+        return run, _game_metrics(games) | metrics | counters | {"learning_rate": schedule(updates)}
+
+    schedule: optax.Schedule = learner.make_schedule(
+        config.learner, total_updates=config.iterations * config.learner.updates
+    )
+    shapes = jax.eval_shape(init)
+    specs = jax.tree.map(lambda _: whole, shapes)._replace(
+        lanes=jax.tree.map(lambda _: by_lane, shapes.lanes),
+        replay=Replay(jax.tree.map(lambda _: by_row, shapes.replay.moves), by_row, whole, by_lane),  # pyright: ignore
+    )
+    shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs)
+    everywhere = NamedSharding(mesh, whole)
+    return Trainer(
+        init=jax.jit(init, out_shardings=shardings),
+        iterate=jax.jit(iterate, donate_argnums=0, out_shardings=(shardings, everywhere)),
+        shardings=shardings,
+    )
+
+
+def _game_metrics(games: Games) -> Metrics:
+    """Means over the games that ended in this iteration; NaN where none did."""
+    count = jnp.sum(games.ended)
+
+    def mean(x: Array) -> Array:
+        return jnp.sum(jnp.where(games.ended, x, 0.0)) / count
+
+    return {
+        "games_ended": count,
+        "unique_games": selfplay.count_unique(games) / count,
+        "game_length": mean(games.plies.astype(jnp.float32)),
+        "first_player_score": mean((games.score + 1) / 2),
+        "draws": mean((games.score == 0).astype(jnp.float32)),
+        "truncated": mean(games.truncated.astype(jnp.float32)),
+        "search_entropy": jnp.mean(games.entropy),
+    }

@@ -1,0 +1,145 @@
+"""The house's rules: who may import whom, how long a file may be, and what stands in no file.
+
+The order of azjax's modules is read from the docstring of `azjax/__init__.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+AZJAX = sorted((ROOT / "azjax").rglob("*.py"))
+ENVS = sorted((ROOT / "envs").rglob("*.py"))
+SOURCES = [*AZJAX, *ENVS, *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "experiments").rglob("*.py"))]
+STAGES = {path.stem if path.parent.name == "azjax" else path.relative_to(ROOT / "azjax").parts[0] for path in AZJAX}
+STAGES -= {"__init__"}
+MAX_LINES = 450
+
+
+def each(paths: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("path", paths, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+def order() -> list[str]:
+    """The modules of azjax as its docstring lists them: indented by four, two spaces before the clause."""
+    docstring = ast.get_docstring(ast.parse((ROOT / "azjax/__init__.py").read_text())) or ""
+    return re.findall(r"^    (\w+)  ", docstring, re.MULTILINE)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, anywhere in it. `from a import b` is both `a` and `a.b`: b may be a module."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join([*package[: len(package) - node.level + 1], *([node.module] if node.module else [])])
+            module = base if node.level else str(node.module)
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def top(modules: Iterator[str]) -> set[str]:
+    """The packages of these modules, less the standard library's."""
+    return {module.partition(".")[0] for module in modules} - sys.stdlib_module_names
+
+
+def stage(path: Path) -> str:
+    return path.relative_to(ROOT / "azjax").parts[0].removesuffix(".py")
+
+
+def test_docstring_lists_every_module_once():
+    assert sorted(order()) == sorted(STAGES), "the map in azjax/__init__.py differs from the files of azjax/"
+
+
+@each([path for path in AZJAX if path != ROOT / "azjax/__init__.py"])
+def test_arrows_run_one_way(path: Path):
+    place = {name: index for index, name in enumerate(order())}
+    used = {module.split(".")[1] for module in imports(path) if module.startswith("azjax.")} & STAGES
+    wrong = {name for name in used if place.get(name, 0) > place.get(stage(path), 0)}
+    assert not wrong, f"{stage(path)} imports {wrong}, which azjax/__init__.py lists after it"
+
+
+@each(ENVS)
+def test_rules_import_no_more_than_jax_and_numpy(path: Path):
+    assert top(imports(path)) <= {"envs", "jax", "jaxtyping", "numpy"}
+
+
+@each(AZJAX)
+def test_algorithm_names_no_game(path: Path):
+    games = {path.stem for path in ENVS} - {"__init__", "core"}
+    named = {module for module in imports(path) if module.startswith("envs.") and module.split(".")[1] in games}
+    assert not named, "azjax knows games by envs.make and envs.core only"
+
+
+@each(AZJAX)
+def test_libraries_stay_in_their_place(path: Path):
+    used = top(imports(path))
+    assert "mctx" not in used or stage(path) == "search"
+    assert "orbax" not in used or stage(path) == "checkpoint"
+    if stage(path) == "elo":
+        assert used <= {"numpy", "scipy", "jaxtyping", "azjax"}
+    if stage(path) == "__init__":
+        assert not used
+
+
+@each(SOURCES)
+def test_file_is_read_in_one_sitting(path: Path):
+    assert len(path.read_text().splitlines()) <= MAX_LINES
+
+
+@each([path for path in [*SOURCES, *sorted(ROOT.glob("notebooks/*.ipynb"))] if path != Path(__file__)])
+def test_nothing_private_or_gone(path: Path):
+    text = path.read_text()
+    assert "jax.pmap" not in text, "use a mesh: jax.shard_map"
+    assert "mctx._src" not in text, "use mctx's public functions"
+
+
+def test_no_file_names_a_registry_or_a_path_of_this_machine():
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    # In pieces, so that this file does not hold them.
+    words = ["pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "deb." + "debian.org", "/" + "work/"]
+    found = [
+        (name, word)
+        for name in filter(None, listed.stdout.split("\0"))
+        if (ROOT / name).is_file()
+        for word in words
+        if word.encode() in (ROOT / name).read_bytes()
+    ]
+    assert not found
+
+
+def test_envs_is_ours():
+    """An unrelated package named envs exists; whichever is installed last overwrites the other's files."""
+    import envs
+
+    installed = {distribution.metadata["Name"] for distribution in importlib.metadata.distributions(name="envs")}
+    assert not installed and hasattr(envs, "make"), (
+        f"another package named envs has overwritten azjax's, in {envs.__path__}: "
+        "pip uninstall envs, then install azjax again"
+    )
+
+
+def test_importing_starts_no_backend():
+    walk = """
+import importlib, pkgutil, azjax, envs
+for package in (azjax, envs):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+"""
+    # Whatever starts a backend fails for want of one of this name.
+    environment = os.environ | {"JAX_PLATFORMS": "nonsense"}
+    done = subprocess.run([sys.executable, "-c", walk], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
