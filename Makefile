@@ -16,7 +16,7 @@ test: lint
 lint: .venv/installed-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/pyright --project . --pythonpath $(BIN)/python
 
 # Runs are kept.
 clean:

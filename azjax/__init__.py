@@ -1,19 +1,23 @@
 """AlphaZero in JAX. The modules, in the order the data flows; each imports only from above it:
 
-    config      frozen dataclasses, one per stage; every default stands here and nowhere else
+    config      frozen dataclasses, one per stage; every default and every game's presets stand here
     network     observation -> policy logits, value
     search      state + network -> action, policy target, root value; the only place that knows mctx
     openings    random first moves, so that games differ
-    selfplay    search -> trajectories [time, lane]
     replay      trajectories -> finished games' samples, on the device
+    selfplay    search -> trajectories [time, lane]
     learner     samples -> params
-    train       the loop on one page; the only file that knows all of the above
-    checkpoint  the whole run state <-> disk
+    train       the loop on one page: self-play, store, learn as one function of the whole run's state
+    checkpoint  the whole run's state <-> disk
     players     anything that picks a move: network and search, raw network, random, solver
     arena       two players -> game records
     elo         game records -> ratings with error bars
     exact       a player -> how often it errs, by perfect play
     plots       ratings and metrics -> pictures
+    rundir      a run's directory: configuration, metrics, checkpoints, networks
+    rating      a run's networks -> ratings and their curve
+    session     trains a run directory, from where it stands
+    play        a person against any player, in the terminal
     cli         the command line
 
 The rules of the games are the package `envs`, which knows nothing of this one.

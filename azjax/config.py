@@ -44,6 +44,10 @@ class SearchConfig:
     rescale_values: bool = True
     """Whether Q-values are stretched to [0, 1] among siblings before `value_scale`."""
 
+    def with_simulations(self, num_simulations: int) -> SearchConfig:
+        """The same search with another budget."""
+        return dataclasses.replace(self, num_simulations=num_simulations)
+
 
 @dataclasses.dataclass(frozen=True)
 class SelfPlayConfig:
@@ -160,3 +164,161 @@ class Config:
         """Positions that each lane keeps: the capacity's share, rounded up to whole iterations."""
         iterations = -(-self.replay.capacity // self.moves_per_iteration)
         return iterations * self.selfplay.moves
+
+
+def preset(game: Game, name: str = "laptop") -> Config:
+    """The settings of a game's preset, or of the general one for a game that has none of its own.
+
+    Raises ValueError for a preset that doesn't exist.
+    """
+    changes: dict[str, dict[str, Any]] = {}
+    own = PRESETS.get(game.name, {})
+    if name not in GENERAL_PRESETS and name not in own:
+        known = ", ".join(dict.fromkeys([*GENERAL_PRESETS, *own]))
+        raise ValueError(f"no preset {name!r} for {game.name}; its presets: {known}")
+    for source in (GENERAL_PRESETS.get(name, {}), own.get("laptop", {}) if name == "demo" else {}, own.get(name, {})):
+        for stage, fields in source.items():
+            changes[stage] = changes.get(stage, {}) | fields
+    return replace(Config(game=game), changes)
+
+
+def replace(config: Config, changes: dict[str, dict[str, Any]]) -> Config:
+    """The configuration with `changes[stage][field]` put in; the stage "run" holds the fields of Config itself."""
+    stages = {
+        stage: dataclasses.replace(getattr(config, stage), **fields)
+        for stage, fields in changes.items()
+        if stage != "run"
+    }
+    return dataclasses.replace(config, **stages, **changes.get("run", {}))
+
+
+def validate(config: Config, *, devices: int) -> None:
+    """Raises ValueError, naming the settings, what they are and what they may be, if a run with them makes no sense."""
+    lanes, batch = config.selfplay.lanes, config.learner.batch_size
+    capacity = config.replay_rows * lanes
+
+    def require(condition: bool, message: str) -> None:
+        if not condition:
+            raise ValueError(message)
+
+    for stage, field, least in (
+        ("network", "blocks", 0),
+        ("network", "channels", 1),
+        ("network", "policy_channels", 1),
+        ("network", "value_channels", 1),
+        ("network", "value_hidden", 1),
+        ("search", "num_simulations", 1),
+        ("search", "max_num_considered_actions", 1),
+        ("selfplay", "lanes", 1),
+        ("selfplay", "moves", 1),
+        ("selfplay", "opening_plies", 0),
+        ("replay", "capacity", 1),
+        ("replay", "min_fill", 1),
+        ("learner", "batch_size", 1),
+        ("learner", "updates", 1),
+        ("learner", "warmup", 0),
+        ("learner", "l2", 0),
+        ("learner", "max_gradient_norm", 0),
+        ("checkpoint", "every", 1),
+        ("checkpoint", "keep", 1),
+        ("checkpoint", "network_every", 1),
+        ("rating", "every", -1),
+        ("rating", "games", 2),
+        ("rating", "num_simulations", 0),
+        ("rating", "opening_plies", 0),
+        ("rating", "max_networks", 1),
+    ):
+        value = getattr(getattr(config, stage), field)
+        require(value >= least, f"{stage}.{field} must be at least {least}, got {value}")
+    require(config.iterations >= 1, f"iterations must be at least 1, got {config.iterations}")
+    require(config.minutes >= 0, f"minutes must be at least 0 (0 is no limit), got {config.minutes}")
+    require(0 <= config.devices <= devices, f"devices={config.devices}, but there are {devices} (0 takes all)")
+    used = config.devices or devices
+    require(
+        lanes % used == 0,
+        f"selfplay.lanes={lanes} cannot be split over {used} devices; make it a multiple, or set devices",
+    )
+    require(
+        batch % used == 0,
+        f"learner.batch_size={batch} cannot be split over {used} devices; make it a multiple, or set devices",
+    )
+    require(
+        batch <= capacity,
+        f"learner.batch_size={batch} is larger than the replay, which holds {capacity} positions; raise replay.capacity",
+    )
+    require(
+        config.replay.min_fill <= capacity // 2,
+        f"replay.min_fill={config.replay.min_fill} may never be reached in a replay of {capacity} positions, part of "
+        f"which belong to unfinished games; it may be up to half, {capacity // 2}",
+    )
+    require(config.rating.games % 2 == 0, f"rating.games={config.rating.games} must be even: colours are swapped")
+    require(
+        config.selfplay.opening_plies < config.game.max_moves,
+        f"selfplay.opening_plies={config.selfplay.opening_plies}: no game of {config.game.name} lasts longer than "
+        f"{config.game.max_moves} moves",
+    )
+    require(config.learner.learning_rate > 0, f"learner.learning_rate={config.learner.learning_rate} must be above 0")
+    for field in ("average_decay", "search_value_weight"):
+        value = getattr(config.learner, field)
+        require(0 <= value <= 1, f"learner.{field}={value} must lie between 0 and 1")
+    require(config.learner.average_decay < 1, "learner.average_decay=1 would never learn; it must be below 1")
+
+
+def to_dict(config: Config) -> dict[str, Any]:
+    """Every field as JSON holds it; the game is its name and its settings."""
+    fields = dataclasses.asdict(config)
+    fields["game"] = {"name": config.game.name} | dataclasses.asdict(config.game)
+    return fields
+
+
+def from_dict(fields: dict[str, Any]) -> Config:
+    """The configuration that `to_dict` wrote; fields that it doesn't name keep their defaults.
+
+    Raises ValueError for an unknown field.
+    """
+    fields = dict(fields)
+    game = dict(fields.pop("game"))
+    built: dict[str, Any] = {"game": envs.make(game.pop("name"), **game)}
+    types = {"network": NetworkConfig, "search": SearchConfig, "selfplay": SelfPlayConfig, "replay": ReplayConfig}
+    types |= {"learner": LearnerConfig, "checkpoint": CheckpointConfig, "rating": RatingConfig}
+    for name, value in fields.items():
+        if name in types:
+            value = {key: tuple(entry) if isinstance(entry, list) else entry for key, entry in value.items()}
+            known = [field.name for field in dataclasses.fields(types[name])]
+            if unknown := sorted(set(value) - set(known)):
+                raise ValueError(f"unknown setting {name}.{unknown[0]}; settings of {name}: {', '.join(known)}")
+            value = types[name](**value)
+        elif name not in ("seed", "iterations", "minutes", "devices"):
+            raise ValueError(f"unknown setting {name!r}")
+        built[name] = value
+    return Config(**built)
+
+
+def differences(old: Config, new: Config) -> list[str]:
+    """The fields in which two configurations differ, as "name: old -> new"."""
+
+    def flat(fields: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        for name, value in fields.items():
+            nested = isinstance(value, dict) and name != "optimizer_options"
+            entries |= flat(value, f"{prefix}{name}.") if nested else {prefix + name: value}
+        return entries
+
+    before, after = flat(to_dict(old)), flat(to_dict(new))
+    names = dict.fromkeys([*before, *after])
+    return [f"{n}: {before.get(n)} -> {after.get(n)}" for n in names if before.get(n) != after.get(n)]
+
+
+GENERAL_PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "laptop": {},
+    "accelerator": {
+        "network": {"blocks": 8, "channels": 128, "dtype": "bfloat16"},
+        "selfplay": {"lanes": 1024, "moves": 32},
+        "replay": {"capacity": 2_097_152, "min_fill": 131_072},
+        "learner": {"batch_size": 1024, "updates": 64},
+    },
+}
+"""Presets that every game has: stage -> field -> value; the stage "run" holds the fields of Config itself."""
+
+PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
+"""Presets of single games, put over the general ones: game -> preset -> stage -> field -> value."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Shaped
+from jaxtyping import Array, Int
 
+from azjax.network import Evaluate
 from azjax.openings import random_action
+from azjax.search import Search
 from envs.core import Game, Solver
 
 Act = Callable[[Any, Array, Any], Int[Array, " lanes"]]
-Evaluate = Callable[
-    [Any, Shaped[Array, "lanes height width channels"]],
-    tuple[Float[Array, "lanes actions"], Float[Array, " lanes"]],
-]
 
 
 class Player(NamedTuple):
@@ -31,18 +29,6 @@ class Player(NamedTuple):
     name: str
     act: Act
     params: Any = None
-
-
-class Chosen(Protocol):
-    """What a search returns, as far as a player looks at it."""
-
-    @property
-    def action(self) -> Int[Array, " lanes"]:
-        """The chosen actions."""
-        ...
-
-
-Search = Callable[[Any, Array, Any], Chosen]
 
 
 def random_player(game: Game, name: str = "random") -> Player:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -113,7 +113,7 @@ class Found(NamedTuple):
     action: jax.Array
 
 
-def search(params, key, states):
+def search(params, key, states) -> Any:
     del key
     return Found(jnp.full(states.player.shape, params, jnp.int32))
 
