@@ -16,8 +16,12 @@
     plots       ratings and metrics -> pictures
     rundir      a run's directory: configuration, metrics, checkpoints, networks
     rating      a run's networks -> ratings and their curve
+    check       a run's network -> its exact strength, alone and with search
     session     trains a run directory, from where it stands
+    progress    tells a person how training goes
     play        a person against any player, in the terminal
+    options     words of the command line -> options
+    commands    what the commands of the command line do
     cli         the command line
 
 The rules of the games are the package `envs`, which knows nothing of this one.

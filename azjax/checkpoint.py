@@ -24,7 +24,8 @@ class CheckpointError(Exception):
 class Checkpoints:
     """The numbered checkpoints of one directory: `<directory>/<step>`.
 
-    Beside the arrays every checkpoint holds their checksums, so that what was damaged later is noticed, not learned from.
+    Beside the arrays every checkpoint holds their checksums, so that what was damaged later is noticed, not learned
+    from.
     """
 
     def __init__(self, directory: Path, *, keep: int | None = None, read_only: bool = False):
@@ -71,6 +72,8 @@ class Checkpoints:
         """
         plain_like = _without_keys(like)
         try:
+            # First the metadata: what orbax says of a shape that does not fit, or of a truncated file, fills pages.
+            _require_shapes(self._manager.item_metadata(step)["state"], plain_like)
             found = self._manager.restore(
                 step,
                 args=ocp.args.Composite(
@@ -136,6 +139,17 @@ def _without_keys(tree: Any) -> Any:
 
 def _with_keys(tree: Any, like: Any) -> Any:
     return jax.tree.map(lambda x, y: jax.random.wrap_key_data(x) if _is_key(y) else x, tree, like)
+
+
+def _require_shapes(stored: Any, like: Any) -> None:
+    """Raises ValueError for the first array of `like` that is not stored with its shape."""
+    leaves, _ = jax.tree.flatten_with_path(getattr(stored, "tree", stored), is_leaf=lambda x: hasattr(x, "shape"))
+    shapes = {leaf.name: tuple(leaf.shape) for _, leaf in leaves if hasattr(leaf, "name")}
+    for path, leaf in jax.tree.flatten_with_path(like)[0]:
+        name = jax.tree_util.keystr(path, simple=True, separator=".")
+        if shapes.get(name) != leaf.shape:
+            found = f"of shape {shapes[name]}" if name in shapes else "not there"
+            raise ValueError(f"it belongs to another configuration: {name} is {found}, expected shape {leaf.shape}")
 
 
 def _checksums(tree: Any) -> dict[str, int]:

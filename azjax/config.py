@@ -244,7 +244,7 @@ def validate(config: Config, *, devices: int) -> None:
     )
     require(
         batch <= capacity,
-        f"learner.batch_size={batch} is larger than the replay, which holds {capacity} positions; raise replay.capacity",
+        f"learner.batch_size={batch} is larger than the replay of {capacity} positions; raise replay.capacity",
     )
     require(
         config.replay.min_fill <= capacity // 2,
@@ -320,5 +320,50 @@ GENERAL_PRESETS: dict[str, dict[str, dict[str, Any]]] = {
 }
 """Presets that every game has: stage -> field -> value; the stage "run" holds the fields of Config itself."""
 
-PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
+PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
+    "tic_tac_toe": {
+        "laptop": {
+            "run": {"minutes": 5.0, "iterations": 100_000},
+            "network": {"blocks": 2, "channels": 32, "policy_channels": 4, "value_channels": 4},
+            "selfplay": {"opening_plies": 5},
+            "search": {"num_simulations": 16, "rescale_values": False},
+            "replay": {"capacity": 65_536, "min_fill": 2_048},
+            "learner": {"batch_size": 128, "updates": 8, "average_decay": 0.995},
+        },
+    },
+    "connect_four": {
+        "laptop": {
+            "run": {"minutes": 30.0, "iterations": 100_000},
+            "network": {"policy_channels": 4, "value_channels": 4},
+            "selfplay": {"opening_plies": 24},
+            "search": {"num_simulations": 16, "rescale_values": False},
+            "replay": {"capacity": 131_072, "min_fill": 2_048},
+            "learner": {"batch_size": 64, "updates": 24, "average_decay": 0.997},
+            "checkpoint": {"network_every": 25},
+        },
+        "demo": {"run": {"minutes": 8.0}, "selfplay": {"opening_plies": 12}, "rating": {"max_networks": 10}},
+    },
+    "dots_and_boxes": {
+        "laptop": {
+            "run": {"minutes": 30.0, "iterations": 100_000},
+            "network": {"channels": 64, "policy_channels": 16, "value_channels": 8},
+            "selfplay": {"opening_plies": 14},
+            "search": {"num_simulations": 24, "rescale_values": False},
+            "replay": {"capacity": 131_072, "min_fill": 2_048},
+            "learner": {"batch_size": 64, "updates": 24, "average_decay": 0.997},
+            "checkpoint": {"network_every": 25},
+        },
+    },
+    "gomoku": {
+        "laptop": {
+            "run": {"minutes": 30.0, "iterations": 100_000},
+            "network": {"policy_channels": 4, "value_channels": 4},
+            "selfplay": {"opening_plies": 8},
+            "search": {"num_simulations": 24, "rescale_values": False},
+            "replay": {"capacity": 131_072, "min_fill": 2_048},
+            "learner": {"batch_size": 64, "updates": 24, "average_decay": 0.997},
+            "checkpoint": {"network_every": 25},
+        },
+    },
+}
 """Presets of single games, put over the general ones: game -> preset -> stage -> field -> value."""

@@ -48,7 +48,9 @@ def make_optimizer(config: LearnerConfig, *, total_updates: int) -> optax.Gradie
         )
     known = [name for name in inspect.signature(maker).parameters if name != "learning_rate"]
     if unknown := sorted(set(config.optimizer_options) - set(known)):
-        raise ValueError(f"optax.{config.optimizer} has no option {', '.join(unknown)}; its options: {', '.join(known)}")
+        raise ValueError(
+            f"optax.{config.optimizer} has no option {', '.join(unknown)}; its options: {', '.join(known)}"
+        )
     optimizer = maker(learning_rate=make_schedule(config, total_updates=total_updates), **config.optimizer_options)
     if config.max_gradient_norm:
         optimizer = optax.chain(optax.clip_by_global_norm(config.max_gradient_norm), optimizer)
@@ -59,7 +61,7 @@ def make_schedule(config: LearnerConfig, *, total_updates: int) -> optax.Schedul
     """Update count -> learning rate."""
     peak = config.learning_rate
     if config.schedule == "steps":
-        schedule = optax.piecewise_constant_schedule(peak, {boundary: 0.1 for boundary in config.boundaries})
+        schedule = optax.piecewise_constant_schedule(peak, dict.fromkeys(config.boundaries, 0.1))
     elif config.schedule == "cosine":
         schedule = optax.cosine_decay_schedule(peak, max(1, total_updates - config.warmup))
     else:
@@ -91,7 +93,9 @@ def make_batch(game: Game, config: LearnerConfig, samples: Sample, key: jax.Arra
     return Batch(observation, legal, policy, value)
 
 
-def _turn(game: Game, which: Int[Array, ""], observation: Array, legal: Array, policy: Array) -> tuple[Array, Array, Array]:
+def _turn(
+    game: Game, which: Int[Array, ""], observation: Array, legal: Array, policy: Array
+) -> tuple[Array, Array, Array]:
     """One sample under symmetry number `which`."""
     observation = jax.lax.switch(which, [symmetry.observation for symmetry in game.symmetries], observation)
     # Action a becomes actions[a], so the new row's entry b comes from the inverse of b.

@@ -37,7 +37,7 @@ def rate_run(
     """Rates a run's networks, the random player being 0, and writes ratings.csv, ratings.json and elo.png into the run.
 
     Every network meets the random player and its next neighbours; matches already in matches.jsonl that were played
-    with the same settings are not played again. `report` is told of every match.
+    with the same settings are not played again. `report` is told of every match when it is on disk.
     """
     iterations = spaced(run.network_iterations(), settings.max_networks)
     snapshots = {i: run.load_network(i) for i in iterations}
@@ -49,7 +49,7 @@ def rate_run(
         second = random_player(run.config.game, ANCHOR) if other is None else players[other]
         if (first.name, second.name) in played:
             continue
-        match_key = jax.random.fold_in(jax.random.fold_in(key, one), -1 if other is None else other)
+        match_key = jax.random.fold_in(jax.random.fold_in(key, one), 0 if other is None else other + 1)
         result = play_match(
             run.config.game,
             first,
@@ -58,15 +58,15 @@ def rate_run(
             key=match_key,
             opening_plies=min(settings.opening_plies, run.config.game.max_moves - 1),
         )
-        report(
-            f"{first.name} - {second.name}: {result.wins} wins, {result.draws} draws, {result.losses} losses"
-            f"{f' ({result.games - result.unique_games} games repeat others)' if result.repeats() else ''}"
-        )
         games = [[r.first, r.second, r.result] for r in result.records]
         played[first.name, second.name] = games
         with open(run.path / "matches.jsonl", "a") as file:
             file.write(json.dumps({"pair": [first.name, second.name], "settings": _settings(settings), "games": games}))
             file.write("\n")
+        report(
+            f"{first.name} - {second.name}: {result.wins} wins, {result.draws} draws, {result.losses} losses"
+            f"{f' ({result.games - result.unique_games} games repeat others)' if result.repeats() else ''}"
+        )
     names = {player.name for player in players.values()} | {ANCHOR}
     games = [tuple(g) for pair, games in played.items() if names.issuperset(pair) for g in games]
     ratings = elo.rate(elo.pair_counts(games), anchor=ANCHOR)  # pyright: ignore[reportArgumentType]

@@ -1,10 +1,10 @@
 """A run's directory: its configuration, metrics, checkpoints and ratings.
 
-    config.json    every setting
-    metrics.jsonl  one line an iteration; tensorboard/ shows the same
-    checkpoints/   the newest states of the whole run, to go on from
-    networks/      networks of every k-th iteration, to rate and to play against
-    ratings.*      the table, the curve, and matches.jsonl, the games they come from
+config.json    every setting
+metrics.jsonl  one line an iteration; tensorboard/ shows the same
+checkpoints/   the newest states of the whole run, to go on from
+networks/      networks of every k-th iteration, to rate and to play against
+ratings.*      the table, the curve, and matches.jsonl, the games they come from
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import jax
 
-from azjax import elo, plots
 from azjax import config as configs
-from azjax.checkpoint import CheckpointError, Checkpoints, abstract
+from azjax import elo, plots
+from azjax.checkpoint import Checkpoints, abstract
 from azjax.config import Config
 from azjax.rating import rate_run
 from azjax.rundir import MetricsLog, RunDirectory
@@ -48,6 +48,7 @@ class Outcome(NamedTuple):
     reason: Literal["complete", "minutes", "interrupted"]
     iteration: int
     minutes: float
+    signal: int = 0  # which one interrupted it
 
 
 def train(run: RunDirectory, reporter: Reporter) -> Outcome:
@@ -64,7 +65,7 @@ def train(run: RunDirectory, reporter: Reporter) -> Outcome:
         checkpoints, networks = run.checkpoints(), run.networks(read_only=False)
         stack.callback(networks.close)
         stack.callback(checkpoints.close)
-        state, minutes = _restore(checkpoints, trainer, reporter)
+        state, minutes = _restore(checkpoints, trainer)
         iteration = int(state.iteration)
         networks.delete_after(iteration)
         log = MetricsLog(run, iteration=iteration)
@@ -97,7 +98,7 @@ def train(run: RunDirectory, reporter: Reporter) -> Outcome:
                 checkpoints.save(iteration, state, {"minutes": minutes})
             if config.rating.every > 0 and iteration % config.rating.every == 0 and iteration < config.iterations:
                 networks.wait()
-                reporter.rated(rate_run(run, config.rating, report=reporter.message))
+                _rate(run, reporter, stop)
 
         if iteration not in checkpoints.steps():
             checkpoints.save(iteration, state, {"minutes": minutes})
@@ -109,8 +110,24 @@ def train(run: RunDirectory, reporter: Reporter) -> Outcome:
         if run.metrics():
             plots.metrics_curves(run.path / "metrics.png", run.metrics(), title=f"{config.game}")
         if reason != "interrupted" and config.rating.every >= 0:
-            reporter.rated(rate_run(run, config.rating, report=reporter.message))
-    return Outcome(reason, iteration, minutes)
+            _rate(run, reporter, stop)
+    return Outcome(reason, iteration, minutes, signal=stop[0] if reason == "interrupted" else 0)
+
+
+class _Stop(Exception):
+    """The process was asked to stop while networks were being rated."""
+
+
+def _rate(run: RunDirectory, reporter: Reporter, stop: list[int]) -> None:
+    """Rates the run's networks, unless asked to stop meanwhile: the matches played by then are kept."""
+
+    def report(line: str) -> None:
+        reporter.message(line)
+        if stop:
+            raise _Stop
+
+    with contextlib.suppress(_Stop):
+        reporter.rated(rate_run(run, run.config.rating, report=report))
 
 
 def make_mesh(config: Config) -> jax.sharding.Mesh:
@@ -119,12 +136,11 @@ def make_mesh(config: Config) -> jax.sharding.Mesh:
     return jax.make_mesh((len(devices),), ("data",), axis_types=(jax.sharding.AxisType.Auto,), devices=devices)
 
 
-def _restore(checkpoints: Checkpoints, trainer: Any, reporter: Reporter) -> tuple[RunState, float]:
+def _restore(checkpoints: Checkpoints, trainer: Any) -> tuple[RunState, float]:
     """The newest usable state, or a new one where nothing was saved yet."""
     if not checkpoints.steps():
         return trainer.init(), 0.0
     step, state, about = checkpoints.restore_newest(abstract(trainer.init, trainer.shardings))
-    reporter.message(f"Going on after iteration {step}.")
     checkpoints.delete_after(step)
     return state, about["minutes"]
 
@@ -176,7 +192,7 @@ def _stop_signals(reporter: Reporter) -> Iterator[list[int]]:
         if asked:
             raise KeyboardInterrupt
         asked.append(number)
-        reporter.message("Stopping after this iteration; once more to stop at once, without saving.")
+        reporter.message("Stopping when this iteration or match is done; once more to stop at once, without saving.")
 
     try:
         old = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}

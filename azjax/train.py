@@ -95,9 +95,7 @@ def make_trainer(config: Config, mesh: Mesh) -> Trainer:
         store = replay.add(store, moves, max_moves=game.max_moves)
         return lanes, store, games, replay.eligible(store)
 
-    @functools.partial(
-        jax.shard_map, mesh=mesh, in_specs=(replay_spec, whole), out_specs=by_row, check_vma=False
-    )
+    @functools.partial(jax.shard_map, mesh=mesh, in_specs=(replay_spec, whole), out_specs=by_row, check_vma=False)
     def draw_samples(store: Replay, key: jax.Array) -> Any:
         return replay.sample(store, jax.random.fold_in(key, jax.lax.axis_index("data")), batch_shape)
 

@@ -58,7 +58,8 @@ def stage(path: Path) -> str:
 
 
 def test_docstring_lists_every_module_once():
-    assert sorted(order()) == sorted(STAGES), "the map in azjax/__init__.py differs from the files of azjax/"
+    assert set(order()) ^ STAGES == set(), "the list in azjax/__init__.py differs from the files of azjax/ by these"
+    assert len(order()) == len(STAGES)
 
 
 @each([path for path in AZJAX if path != ROOT / "azjax/__init__.py"])
@@ -125,9 +126,9 @@ def test_envs_is_ours():
     """An unrelated package named envs exists; whichever is installed last overwrites the other's files."""
     import envs
 
-    installed = {distribution.metadata["Name"] for distribution in importlib.metadata.distributions(name="envs")}
-    assert not installed and hasattr(envs, "make"), (
-        f"another package named envs has overwritten azjax's, in {envs.__path__}: "
+    strangers = list(importlib.metadata.distributions(name="envs"))
+    assert not strangers and hasattr(envs, "make"), (
+        f"an unrelated package named envs is installed over azjax's rules ({envs.__path__}); "
         "pip uninstall envs, then install azjax again"
     )
 

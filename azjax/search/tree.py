@@ -72,7 +72,9 @@ def make_tree_functions(game: Game, evaluate: Evaluate) -> tuple[Callable[..., A
     return root, recurrent_fn
 
 
-def summarise(action: Array, action_weights: Array, tree: mctx.Tree, illegal: Bool[Array, "lanes actions"]) -> SearchOutput:
+def summarise(
+    action: Array, action_weights: Array, tree: mctx.Tree, illegal: Bool[Array, "lanes actions"]
+) -> SearchOutput:
     """The output of a search from its tree. What the caller doesn't use costs nothing under `jit`."""
     summary = tree.summary()
     return SearchOutput(

@@ -1,0 +1,80 @@
+"""Dots and boxes 3x3: how often network and search keep the game-theoretic result, over half an hour of training; games
+as the second player against a perfect opponent; and the article's position.
+
+command    python experiments/dots_and_boxes.py
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from timeline import arguments, last_minute, network_at, trained
+
+import envs
+from azjax.arena import play_match
+from azjax.check import check_run
+from azjax.network import make_network
+from azjax.players import search_player, solver_player
+from azjax.rundir import RunDirectory
+from azjax.search import make_gumbel
+
+ARTICLE = Path(__file__).parents[1] / "tests" / "data" / "dots_and_boxes_article_position.json"
+
+
+def main() -> None:
+    """Trains the laptop preset and prints one line for each time, then plays and draws the article's lines."""
+    options = arguments(__doc__, run_dir="runs/experiment-dots-and-boxes")
+    run = trained(envs.make("dots_and_boxes"), options.run_dir, {}, smoke=options.smoke)
+    times = [last_minute(run)] if options.smoke else [5, 10, 20, last_minute(run)]
+    simulations, games = (4, 4) if options.smoke else (50, 200)
+    print(f"minutes  iteration  keeps the result: network  with {simulations} simulations  knows the winner: network")
+    for minutes in times:
+        iteration = network_at(run, minutes)
+        raw, searched = check_run(run, num_simulations=simulations, iteration=iteration)
+        assert raw.kept and searched.kept and raw.knows_winner is not None
+        kept = [100 * one.kept.kept / one.kept.positions for one in (raw, searched) if one.kept]
+        winner = 100 * raw.knows_winner
+        print(f"{minutes:7.1f}  {iteration:9d}  {kept[0]:25.1f}  {kept[1]:18.1f}  {winner:25.1f}", flush=True)
+    against_perfect_play(run, simulations, games)
+    article(run, simulations)
+
+
+def against_perfect_play(run: RunDirectory, num_simulations: int, games: int) -> None:
+    """A match against the solver, which draws equally good lines at random; the second player wins with best play."""
+    game = run.config.game
+    evaluate = make_network(game, run.config.network).evaluate
+    search = make_gumbel(game, evaluate, run.config.search.with_simulations(num_simulations), explore=False)
+    player = search_player(search, run.load_network().variables)
+    result = play_match(game, player, solver_player(game), games=games, key=jax.random.key(0), opening_plies=0)
+    for seat, tally in (("second", result.as_second), ("first", result.as_first)):
+        print(f"as the {seat} player, {num_simulations} simulations: {tally.wins} of {sum(tally)} games won")
+    print(f"{result.unique_games} of {games} games distinct")
+
+
+def article(run: RunDirectory, num_simulations: int) -> None:
+    """The lines drawn in the article's position, of which 23 and then 9 alone win."""
+    game = run.config.game
+    board = np.array(json.loads(ARTICLE.read_text())["board"])
+    drawn = np.concatenate([board[:4, :3].ravel(), board[4:].ravel()]).astype(bool)
+    state = game.init()
+    state = state._replace(lines=jnp.asarray(drawn), score=jnp.asarray(board[:2, 3].astype(np.int8)))
+    search = make_gumbel(
+        game,
+        make_network(game, run.config.network).evaluate,
+        run.config.search.with_simulations(num_simulations),
+        explore=False,
+    )
+    variables, lines = run.load_network().variables, []
+    for _ in range(2):
+        found = jax.jit(search)(variables, jax.random.key(0), jax.tree.map(lambda x: x[None], state))
+        lines.append(int(found.action[0]))
+        state, _ = game.step(state, found.action[0])
+    print(f"the article's position: lines {lines[0]} and {lines[1]} are drawn (23 and 9 win)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""What the experiments share: training a run that may go on, and the networks it had after so many minutes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import jax
+from rich.console import Console
+
+import envs
+from azjax import config as configs
+from azjax.cli import use_cache
+from azjax.progress import PlainReporter
+from azjax.rundir import RunDirectory
+from azjax.session import train
+
+SMOKE: dict[str, dict[str, Any]] = {
+    "run": {"minutes": 0.0, "iterations": 6},
+    "network": {"blocks": 1, "channels": 4, "value_hidden": 4},
+    "search": {"num_simulations": 4},
+    "selfplay": {"lanes": 8, "moves": 8},
+    "replay": {"capacity": 512, "min_fill": 64},
+    "learner": {"batch_size": 8, "updates": 2},
+    "checkpoint": {"every": 3, "network_every": 2},
+}
+"""Changes that make any run take seconds; its numbers mean nothing."""
+
+
+def arguments(description: str | None, *, run_dir: str) -> argparse.Namespace:
+    """`run_dir` and `smoke` from the command line."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("--run-dir", type=Path, default=Path(run_dir), help="trained there, or gone on with")
+    parser.add_argument("--smoke", action="store_true", help="a run of seconds, whose numbers mean nothing")
+    return parser.parse_args()
+
+
+def trained(game: envs.Game, run_dir: Path, changes: dict[str, dict[str, Any]], *, smoke: bool) -> RunDirectory:
+    """The game's laptop preset, with changes, trained to its end in `run_dir`; nothing is done twice."""
+    use_cache()
+    config = configs.replace(configs.preset(game, "laptop"), {"rating": {"every": -1}})
+    config = configs.replace(config, SMOKE if smoke else changes)
+    run = RunDirectory.create(run_dir, config)
+    train(run, PlainReporter(Console()))
+    return run
+
+
+def network_at(run: RunDirectory, minutes: float) -> int:
+    """The iteration of the newest network that was kept within the run's first `minutes`."""
+    clock = {0: 0.0} | {row["iteration"]: row["minutes"] for row in run.metrics()}
+    return max(i for i in run.network_iterations() if clock[i] <= minutes)
+
+
+def last_minute(run: RunDirectory) -> float:
+    """How many minutes the run has trained."""
+    return run.metrics()[-1]["minutes"]
+
+
+def hardware() -> str:
+    """The devices at hand, for an experiment's output."""
+    return ", ".join(str(device) for device in jax.devices())

@@ -1,0 +1,121 @@
+"""The network: laws of initialisation, inference and batch statistics, and the convolution's own gradient."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import envs
+from azjax.config import NetworkConfig
+from azjax.network import Variables, convolve, make_network
+
+GAME = envs.make("connect_four")
+SMALL = NetworkConfig(blocks=1, channels=8, value_hidden=8)
+
+
+def observations(rows):
+    return jax.random.bernoulli(jax.random.key(1), 0.4, (rows, *GAME.observation_shape))
+
+
+def trained(config):
+    """Variables of a network whose last layers are no longer zero, and whose batch statistics have moved."""
+    variables = make_network(GAME, config).init(jax.random.key(0))
+    leaves, tree = jax.tree.flatten(variables)
+    keys = jax.random.split(jax.random.key(2), len(leaves))
+    moved = [leaf + 0.1 * jax.random.uniform(key, leaf.shape) for leaf, key in zip(leaves, keys, strict=True)]
+    return jax.tree.unflatten(tree, moved)
+
+
+def test_first_policy_is_uniform_and_first_value_zero():
+    network = make_network(GAME, SMALL)
+    logits, value = jax.jit(network.evaluate)(network.init(jax.random.key(0)), observations(5))
+    assert logits.shape == (5, 7)
+    assert value.shape == (5,)
+    np.testing.assert_array_equal(logits, 0)
+    np.testing.assert_array_equal(value, 0)
+
+
+@pytest.mark.parametrize("normalisation", ["batch", "layer"])
+def test_a_row_does_not_depend_on_its_companions(normalisation):
+    config = dataclasses.replace(SMALL, normalisation=normalisation)
+    evaluate = jax.jit(make_network(GAME, config).evaluate)
+    variables = trained(config)
+    batch = observations(64)
+    together = evaluate(variables, batch)
+    alone = evaluate(variables, batch[:1])
+    np.testing.assert_allclose(together[0][:1], alone[0], atol=1e-5)
+    np.testing.assert_allclose(together[1][:1], alone[1], atol=1e-5)
+    assert float(jnp.std(together[1])) > 1e-3  # the rows do differ
+
+
+def test_batch_statistics_change_in_training_only():
+    network = make_network(GAME, SMALL)
+    variables = trained(SMALL)
+    _, value, batch_stats = jax.jit(network.train)(variables.params, variables.batch_stats, observations(16))
+    moved = jax.tree.map(lambda a, b: bool(jnp.any(a != b)), batch_stats, variables.batch_stats)
+    assert all(jax.tree.leaves(moved))
+    assert jax.tree.structure(batch_stats) == jax.tree.structure(variables.batch_stats)
+    # Training normalises by the batch at hand, inference by the running statistics.
+    inference = jax.jit(network.evaluate)(variables, observations(16))[1]
+    assert float(jnp.max(jnp.abs(inference - value))) > 1e-4
+
+
+def test_layer_normalisation_has_no_batch_statistics():
+    variables = make_network(GAME, dataclasses.replace(SMALL, normalisation="layer")).init(jax.random.key(0))
+    assert not jax.tree.leaves(variables.batch_stats)
+
+
+def test_bfloat16_computes_near_float32_with_float32_parameters():
+    config = dataclasses.replace(SMALL, dtype="bfloat16")
+    variables = trained(SMALL)
+    assert all(
+        leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(make_network(GAME, config).init(jax.random.key(0)))
+    )
+    exact = jax.jit(make_network(GAME, SMALL).evaluate)(variables, observations(16))
+    rough = jax.jit(make_network(GAME, config).evaluate)(variables, observations(16))
+    assert rough[0].dtype == rough[1].dtype == jnp.float32
+    np.testing.assert_allclose(rough[0], exact[0], rtol=0.1, atol=0.1)
+    assert float(jnp.max(jnp.abs(rough[0] - exact[0]))) > 0
+
+
+def test_sizes_come_from_the_configuration():
+    def count(config):
+        shapes = jax.eval_shape(make_network(GAME, config).init, jax.random.key(0))
+        return sum(leaf.size for leaf in jax.tree.leaves(shapes.params))
+
+    def by_hand(blocks, channels, hidden):
+        cells, planes = 6 * 7, 2
+        tower = 9 * planes * channels + 2 * channels + blocks * 2 * (9 * channels**2 + 2 * channels)
+        policy = channels * 2 + 2 * 2 + cells * 2 * 7 + 7
+        value = channels + 2 + cells * hidden + hidden + hidden + 1
+        return tower + policy + value
+
+    assert count(NetworkConfig(4, 32, value_hidden=64)) == by_hand(4, 32, 64)
+    assert count(NetworkConfig(2, 16, value_hidden=32)) == by_hand(2, 16, 32)
+
+
+def test_equal_arguments_give_the_same_network():
+    assert make_network(GAME, SMALL) is make_network(envs.make("connect_four"), NetworkConfig(1, 8, value_hidden=8))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_gradient_of_the_convolution_is_that_of_xla(size):
+    x = jax.random.normal(jax.random.key(0), (3, 5, 4, 6))
+    kernel = jax.random.normal(jax.random.key(1), (size, size, 6, 7))
+    weights = jax.random.normal(jax.random.key(2), (3, 5, 4, 7))
+
+    def by_xla(x, kernel):
+        return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    ours = jax.grad(lambda *args: jnp.sum(convolve(*args) * weights), argnums=(0, 1))(x, kernel)
+    theirs = jax.grad(lambda *args: jnp.sum(by_xla(*args) * weights), argnums=(0, 1))(x, kernel)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_variables_are_plain_arrays():
+    variables = make_network(GAME, SMALL).init(jax.random.key(0))
+    assert isinstance(variables, Variables)
+    assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(variables))
