@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
+from absl import logging
 
 
 class CheckpointWarning(UserWarning):
@@ -31,16 +34,17 @@ class Checkpoints:
     def __init__(self, directory: Path, *, keep: int | None = None, read_only: bool = False):
         """`keep` is how many are kept, the newest; None keeps all. Read-only leaves a running training alone."""
         self.directory = directory.absolute()
-        self._manager = ocp.CheckpointManager(
-            self.directory,
-            options=ocp.CheckpointManagerOptions(
-                max_to_keep=None if read_only else keep,
-                read_only=read_only,
-                create=not read_only,
-                cleanup_tmp_directories=not read_only,
-            ),
-            item_handlers={"state": ocp.StandardCheckpointHandler(), "about": ocp.JsonCheckpointHandler()},
-        )
+        with _only_errors_logged():
+            self._manager = ocp.CheckpointManager(
+                self.directory,
+                options=ocp.CheckpointManagerOptions(
+                    max_to_keep=None if read_only else keep,
+                    read_only=read_only,
+                    create=not read_only,
+                    cleanup_tmp_directories=not read_only,
+                ),
+                item_handlers={"state": ocp.StandardCheckpointHandler(), "about": ocp.JsonCheckpointHandler()},
+            )
 
     def steps(self) -> list[int]:
         """The steps that have a checkpoint, in increasing order."""
@@ -117,6 +121,17 @@ def abstract(state: Any, shardings: Any = None) -> Any:
         sharding = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
         return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding), shapes)
     return jax.tree.map(lambda x, s: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=s), shapes, shardings)
+
+
+@contextlib.contextmanager
+def _only_errors_logged() -> Iterator[None]:
+    """Orbax warns that what was asked to be read-only is read-only; users of a notebook would see it every time."""
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
 
 
 def _is_key(x: Any) -> bool:

@@ -144,7 +144,11 @@ def _train(run: RunDirectory) -> int:
     if reporter.ratings is not None:
         print_ratings(console, reporter.ratings)
         say(console, f"The curve: {run.path / 'elo.png'}; the table: {run.path / 'ratings.csv'}.")
-    more = f"--iterations {2 * ended.iteration}" if ended.reason == "complete" else f"--minutes {2 * ended.minutes:.0f}"
+    more = (
+        f"--iterations {2 * ended.iteration}"
+        if ended.reason == "complete"
+        else f"--minutes {max(1, round(2 * ended.minutes))}"
+    )
     say(console, f"Losses and more: {run.path / 'metrics.png'}.\n")
     say(console, f"Play against it:  {azjax} play {run.path}\nTrain it further: {again} {more}")
     return 0

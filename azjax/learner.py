@@ -141,4 +141,4 @@ def train_step(
     newest = Variables(optax.apply_updates(learner.newest.params, updates), batch_stats)
     keep = config.average_decay
     average = jax.tree.map(lambda a, b: keep * a + (1 - keep) * b, learner.average, newest) if keep else newest
-    return Learner(newest, average, opt_state), metrics | {"gradient_norm": optax.global_norm(gradient)}
+    return Learner(newest, average, opt_state), metrics | {"gradient_norm": optax.tree.norm(gradient)}

@@ -69,8 +69,8 @@ class EloOptions:
 class CheckOptions:
     """Measures a run's network exactly, alone and with search.
 
-    Where solved positions come with the game: how often the move keeps what perfect play would, and how often the value
-    names the winner. Where the game is small: the games against every possible opponent.
+    Where solved positions come with the game: the shares of its moves and values that perfect play agrees with. Where
+    the game is small: its games against every possible opponent.
     """
 
     directory: Annotated[Positional[Path], arg(metavar="DIR")]
@@ -148,14 +148,10 @@ def parse(
 def _one_line(box: str, prog: str) -> str:
     """Tyro's framed error as a line: the first part of the frame, and the options that it suggests."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", box)
-    rows = [row.strip("│| ") for row in plain.splitlines()[1:-1]]
-    parts: list[list[str]] = [[]]
-    for row in rows:
-        if row and not row.strip("─-"):
-            parts.append([])
-        else:
-            parts[-1].append(row)
-    message = " ".join(parts[0]).strip().rstrip(".") or plain.strip()
+    _, *rows = (row.strip("│╭╮╰╯| ") for row in plain.splitlines())  # the first is the frame's title
+    rules = re.sub(r"^[─-]+$", "─", "\n".join(rows), flags=re.MULTILINE)  # one mark for each rule across the frame
+    parts = [part.strip().splitlines() for part in rules.split("─") if part.strip()] or [[plain]]
+    message = " ".join(parts[0]).rstrip(".")
     message = message.removeprefix("Error parsing config.game: ")
     message = re.sub(r"^Missing from .*?: (\S+) .*\(required\)$", r"\1 is missing", message)
     suggested = [

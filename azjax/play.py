@@ -200,7 +200,9 @@ def _undo(history: list[Position], mover: int, say: Callable[[str], None]) -> li
 def _show(game: Game, position: Position, person: int | None, say: Callable[[str], None]) -> None:
     text = f"\n{game.render(position.state)}"
     if position.mover is not None:
-        who = f"the {_side(position.mover)}" if person is None else "you" if position.mover == person else "your opponent"
+        who = (
+            f"the {_side(position.mover)}" if person is None else "you" if position.mover == person else "your opponent"
+        )
         text += f"\nLast move: {position.move}, by {who}."
     say(text)
 

@@ -44,6 +44,12 @@ class Pace:
         limit = self.config.minutes
         return min(1.0, max(self.iteration / self.config.iterations, self.minutes / limit if limit else 0.0))
 
+    def text(self) -> str:
+        """How far it is, in the limit that it has."""
+        if limit := self.config.minutes:
+            return f"iteration {self.iteration}, {self.minutes:.1f} of {limit:g} min"
+        return f"iteration {self.iteration}/{self.config.iterations}, {self.minutes:.1f} min"
+
     def seconds_left(self) -> float | None:
         """Seconds to the run's end at the present pace; None before there is one."""
         if len(self._marks) < 2:
@@ -94,20 +100,25 @@ class PlainReporter:
         pass
 
     def begin(self, run: RunDirectory, iteration: int, minutes: float) -> None:
-        self.message(headline(run, iteration))
+        self.message(headline(run))
         self._pace = Pace(run.config, iteration=iteration, minutes=minutes)
         self._said = time.monotonic()
 
-    def iteration(self, metrics: dict[str, float]) -> None:
+    def iteration(self, metrics: dict[str, float | int]) -> None:
         iteration, clock = int(metrics["iteration"]), time.monotonic()
         self._pace.add(iteration=iteration, minutes=metrics["minutes"], clock=clock)
         if clock - self._said < self.every and iteration < self._pace.config.iterations:
             return
         self._said = clock
         left = self._pace.seconds_left()
-        done = f"iteration {iteration}/{self._pace.config.iterations}, {metrics['minutes']:.1f} min"
         self.message(
-            "; ".join([done, *([f"{clock_text(left)} left"] if left else []), *describe(metrics, self._pace.config)])
+            "; ".join(
+                [
+                    self._pace.text(),
+                    *([f"{clock_text(left)} left"] if left else []),
+                    *describe(metrics, self._pace.config),
+                ]
+            )
         )
 
     def message(self, text: str) -> None:
@@ -139,13 +150,13 @@ class RichReporter:
             self._live.stop()
 
     def begin(self, run: RunDirectory, iteration: int, minutes: float) -> None:
-        self.message(headline(run, iteration))
+        self.message(headline(run))
         self._pace = Pace(run.config, iteration=iteration, minutes=minutes)
         self._ends: float | None = None
         self._live = Live(console=self.console, get_renderable=self._render, refresh_per_second=4)
         self._live.start()
 
-    def iteration(self, metrics: dict[str, float]) -> None:
+    def iteration(self, metrics: dict[str, float | int]) -> None:
         clock = time.monotonic()
         self._pace.add(iteration=int(metrics["iteration"]), minutes=metrics["minutes"], clock=clock)
         left = self._pace.seconds_left()
@@ -164,7 +175,7 @@ class RichReporter:
         over = pace.share() >= 1.0
         left = "" if over or self._ends is None else f"{clock_text(max(0.0, self._ends - time.monotonic()))} left"
         bar.add_row(
-            Text(f"iteration {pace.iteration}/{pace.config.iterations}", style="bold"),
+            Text(pace.text(), style="bold"),
             ProgressBar(total=1.0, completed=pace.share(), width=28),
             Text(f"{100 * pace.share():.0f} %"),
             Text(left, style="cyan"),
@@ -188,17 +199,16 @@ def make_reporter(console: Console) -> RichReporter | PlainReporter:
     return reporter
 
 
-def headline(run: RunDirectory, iteration: int) -> str:
+def headline(run: RunDirectory) -> str:
     """What is trained, and where it is kept."""
     config = run.config
-    begins = f"goes on after iteration {iteration}" if iteration else "begins"
     return (
-        f"{config.game} in {run.path} {begins}: a network of {config.network.blocks}x{config.network.channels}, "
+        f"{config.game} in {run.path}: a network of {config.network.blocks}x{config.network.channels}, "
         f"{config.selfplay.lanes} lanes, {config.search.num_simulations} simulations a move."
     )
 
 
-def describe(metrics: dict[str, float], config: Config) -> list[str]:
+def describe(metrics: dict[str, float | int], config: Config) -> list[str]:
     """An iteration's metrics as two lines: what was learned, and how fast."""
     if metrics["learning"]:
         learned = (

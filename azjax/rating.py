@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from azjax import elo, plots
 from azjax.arena import play_match
+from azjax.checkpoint import CheckpointWarning
 from azjax.config import RatingConfig
 from azjax.network import make_network
 from azjax.players import Player, random_player, raw_network_player, search_player
-from azjax.rundir import RunDirectory, Snapshot
+from azjax.rundir import RunDirectory, RunError, Snapshot
 from azjax.search import make_gumbel
 
 ANCHOR = "random"
@@ -37,14 +39,14 @@ def rate_run(
     """Rates a run's networks, the random player being 0, and writes ratings.csv, ratings.json and elo.png into the run.
 
     Every network meets the random player and its next neighbours; matches already in matches.jsonl that were played
-    with the same settings are not played again. `report` is told of every match when it is on disk.
+    with the same settings are not played again. `report` is told of every match when it is on disk. Raises RunError if
+    there is no usable network.
     """
-    iterations = spaced(run.network_iterations(), settings.max_networks)
-    snapshots = {i: run.load_network(i) for i in iterations}
+    snapshots = _load(run, spaced(run.network_iterations(), settings.max_networks))
     players = {i: network_player(run, s, num_simulations=settings.num_simulations) for i, s in snapshots.items()}
     key = jax.random.key(run.config.seed + 1)
     played = _read_matches(run, settings)
-    for one, other in _pairings(iterations):
+    for one, other in _pairings(list(snapshots)):
         first = players[one]
         second = random_player(run.config.game, ANCHOR) if other is None else players[other]
         if (first.name, second.name) in played:
@@ -60,9 +62,7 @@ def rate_run(
         )
         games = [[r.first, r.second, r.result] for r in result.records]
         played[first.name, second.name] = games
-        with open(run.path / "matches.jsonl", "a") as file:
-            file.write(json.dumps({"pair": [first.name, second.name], "settings": _settings(settings), "games": games}))
-            file.write("\n")
+        _append(run, {"pair": [first.name, second.name], "settings": _settings(settings), "games": games})
         report(
             f"{first.name} - {second.name}: {result.wins} wins, {result.draws} draws, {result.losses} losses"
             f"{f' ({result.games - result.unique_games} games repeat others)' if result.repeats() else ''}"
@@ -72,6 +72,19 @@ def rate_run(
     ratings = elo.rate(elo.pair_counts(games), anchor=ANCHOR)  # pyright: ignore[reportArgumentType]
     _write(run, ratings, {players[i].name: snapshot for i, snapshot in snapshots.items()})
     return ratings
+
+
+def _load(run: RunDirectory, iterations: list[int]) -> dict[int, Snapshot]:
+    """The networks of these iterations; damaged ones are left out with a CheckpointWarning."""
+    snapshots = {}
+    for iteration in iterations:
+        try:
+            snapshots[iteration] = run.load_network(iteration)
+        except RunError as error:
+            warnings.warn(f"{error}; it is not rated", CheckpointWarning, stacklevel=3)
+    if not snapshots:
+        raise RunError(f"{run.path} has no usable network to rate")
+    return snapshots
 
 
 def spaced(iterations: list[int], most: int) -> list[int]:
@@ -108,6 +121,14 @@ def _read_matches(run: RunDirectory, settings: RatingConfig) -> dict[tuple[str, 
         if match["settings"] == _settings(settings):
             played[tuple(match["pair"])] = match["games"]
     return played
+
+
+def _append(run: RunDirectory, match: dict[str, Any]) -> None:
+    """Writes a line of matches.jsonl; after one that was cut off it begins a new one."""
+    with open(run.path / "matches.jsonl", "a+b") as file:
+        file.seek(max(0, file.tell() - 1))
+        cut_off = file.read() not in (b"", b"\n")
+        file.write(b"\n" * cut_off + json.dumps(match).encode() + b"\n")
 
 
 def _write(run: RunDirectory, ratings: elo.Ratings, snapshots: dict[str, Snapshot]) -> None:

@@ -179,7 +179,7 @@ class MetricsLog:
         self._file = open(file, "a")
         self._board = SummaryWriter(str(run.path / "tensorboard"), purge_step=iteration + 1)
 
-    def write(self, metrics: dict[str, float]) -> None:
+    def write(self, metrics: dict[str, float | int]) -> None:
         """One iteration's line. What has no value this time (NaN) is null in the file."""
         known = {name: None if math.isnan(value) else value for name, value in metrics.items()}
         self._file.write(json.dumps(known) + "\n")

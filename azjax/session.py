@@ -28,7 +28,7 @@ class Reporter(Protocol):
     def begin(self, run: RunDirectory, iteration: int, minutes: float) -> None:
         """Training begins, or goes on, after this many iterations and minutes."""
 
-    def iteration(self, metrics: dict[str, float]) -> None:
+    def iteration(self, metrics: dict[str, float | int]) -> None:
         """An iteration is done."""
 
     def message(self, text: str) -> None:
@@ -71,6 +71,8 @@ def train(run: RunDirectory, reporter: Reporter) -> Outcome:
         log = MetricsLog(run, iteration=iteration)
         stack.callback(log.close)
         reporter.begin(run, iteration, minutes)
+        if iteration:
+            reporter.message(f"Going on after iteration {iteration}.")
         if iteration == 0 and not networks.steps():
             _keep_network(networks, state, minutes)
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Shaped
 
 from azjax import learner, replay, selfplay
 from azjax.config import Config
@@ -20,7 +20,7 @@ from azjax.replay import Replay
 from azjax.search import make_gumbel
 from azjax.selfplay import Games, Lanes
 
-Metrics = dict[str, Float[Array, ""]]
+Metrics = dict[str, Shaped[Array, ""]]
 
 
 class RunState(NamedTuple):

@@ -73,12 +73,13 @@ def test_records_are_the_games_that_were_played(name):
     """SE-21: every recorded successor is reached by one legal move, with that move's reward and discount."""
     game, _, trajectory, games = played(name)
     step = jax.jit(jax.vmap(game.step, in_axes=(None, 0)))
+    legal_mask = jax.jit(game.legal_action_mask)
     actions = jnp.arange(game.num_actions)
     for lane in range(2):
         for time in range(MOVES - 1):
             state = at(trajectory.state, time, lane)
             after, transition = jax.device_get(step(state, actions))
-            legal = np.asarray(game.legal_action_mask(state))
+            legal = np.asarray(legal_mask(state))
             assert not np.any(trajectory.policy_target[time, lane][~legal])
             fits = legal & (transition.reward == trajectory.reward[time, lane])
             fits &= transition.discount == trajectory.discount[time, lane]

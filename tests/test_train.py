@@ -1,6 +1,8 @@
 """The iteration: compiled once, the same on one, two and four devices, and it learns."""
 
 import functools
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,27 +11,45 @@ import pytest
 from jax.sharding import NamedSharding, PartitionSpec
 from tiny import tiny_config
 
-from azjax import learner
+from azjax import learner, selfplay, train
+from azjax.config import Config
 from azjax.network import make_network
 from azjax.replay import Sample
 from azjax.session import make_mesh
-from azjax.train import make_trainer
+from azjax.train import RunState, Trainer, make_trainer
+
+
+class Trained(NamedTuple):
+    config: Config
+    trainer: Trainer
+    state: RunState
+    rows: list
+    traces: int
 
 
 @functools.cache
 def trained(devices, iterations=6):
+    """The tiny run after some iterations, and how often its iteration was traced."""
     config = tiny_config({"run": {"devices": devices}})
-    trainer = make_trainer(config, make_mesh(config))
-    state, rows = trainer.init(), []
-    for _ in range(iterations):
-        state, metrics = trainer.iterate(state)
-        rows.append(jax.device_get(metrics))
-    return config, trainer, state, rows
+    traces = []
+
+    def count_unique(games):
+        traces.append(games)
+        return selfplay.count_unique(games)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "selfplay", SimpleNamespace(**vars(selfplay) | {"count_unique": count_unique}))
+        trainer = make_trainer(config, make_mesh(config))
+        state, rows = trainer.init(), []
+        for _ in range(iterations):
+            state, metrics = trainer.iterate(state)
+            rows.append(jax.device_get(metrics))
+    return Trained(config, trainer, state, rows, len(traces))
 
 
-def test_one_iteration_compiles_once():
-    _, trainer, _, _ = trained(1)
-    assert trainer.iterate._cache_size() == 1
+@pytest.mark.parametrize("devices", [1, 2, 4])
+def test_one_iteration_is_traced_once(devices):
+    assert trained(devices).traces == 1
 
 
 def test_its_argument_is_donated():
@@ -42,7 +62,7 @@ def test_its_argument_is_donated():
 
 
 def test_learning_waits_for_the_minimum_fill_and_counts_what_it_does():
-    config, _, state, rows = trained(1)
+    config, _, state, rows, _ = trained(1)
     waiting = [row for row in rows if row["eligible"] < config.replay.min_fill]
     learning = [row for row in rows if row["eligible"] >= config.replay.min_fill]
     assert waiting and learning
@@ -56,8 +76,7 @@ def test_learning_waits_for_the_minimum_fill_and_counts_what_it_does():
 
 @pytest.mark.parametrize("devices", [2, 4])
 def test_every_devices_lanes_play_and_learn(devices):
-    _, trainer, state, rows = trained(devices)
-    assert trainer.iterate._cache_size() == 1
+    _, _, state, rows, _ = trained(devices)
     assert len(state.lanes.plies.sharding.device_set) == devices
     assert len(state.replay.outcome.addressable_shards) == devices
     histories = [np.asarray(shard.data) for shard in state.replay.moves.policy_target.addressable_shards]
@@ -72,8 +91,10 @@ def test_every_devices_lanes_play_and_learn(devices):
 
 
 def test_the_same_batch_gives_the_same_update_on_any_number_of_devices():
-    """Batch normalisation included: its statistics are those of the whole batch."""
-    config = tiny_config()
+    """Batch normalisation included: its statistics are those of the whole batch. By SGD, since Adam's first steps make
+    signs of gradients that are nearly zero."""
+    sgd = {"optimizer": "sgd", "optimizer_options": {"momentum": 0.9}, "learning_rate": 0.1}
+    config = tiny_config({"learner": sgd})
     network = make_network(config.game, config.network)
     optimizer = learner.make_optimizer(config.learner, total_updates=10)
     states = jax.vmap(lambda action: config.game.step(config.game.init(), action)[0])(jnp.arange(8, dtype=jnp.int32))
@@ -105,7 +126,7 @@ def test_the_same_batch_gives_the_same_update_on_any_number_of_devices():
 
 def test_memory_stays_as_it_is():
     """TR-17: shapes do not change, so a run's state takes the same bytes after any iteration."""
-    config, trainer, state, _ = trained(1)
+    config, trainer, state, _, _ = trained(1)
     shapes = jax.eval_shape(trainer.init)
     assert jax.tree.map(lambda x: (x.shape, x.dtype), state) == jax.tree.map(lambda x: (x.shape, x.dtype), shapes)
     assert config.replay_rows * config.selfplay.lanes == 96

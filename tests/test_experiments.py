@@ -1,0 +1,44 @@
+"""Every experiment runs to its end in its smoke size, from a process of its own, and prints its figures."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny import ONE_DEVICE
+
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
+
+LAST_WORDS = {
+    "bench_envs.py": "dots_and_boxes",
+    "bench_selfplay.py": "evals/s",
+    "connect_four.py": "knows the winner",
+    "dots_and_boxes.py": "the article's position: lines",
+    "gomoku.py": "random, 0 random plies first",
+    "kill_test.py": "0 differ",
+    "tic_tac_toe.py": "with 4 simulations",
+}
+
+
+def test_every_experiment_has_a_smoke_size():
+    scripts = {file.name for file in EXPERIMENTS.glob("*.py") if "def main" in file.read_text()}
+    assert scripts == set(LAST_WORDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", LAST_WORDS)
+def test_smoke(script, tmp_path):
+    command = [sys.executable, str(EXPERIMENTS / script), "--smoke"]
+    if "run_dir=" in (EXPERIMENTS / script).read_text():
+        command += ["--run-dir", str(tmp_path / "run")]
+    ran = subprocess.run(command, env=os.environ | ONE_DEVICE, capture_output=True, text=True, timeout=900)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert LAST_WORDS[script] in ran.stdout
+
+
+@pytest.mark.parametrize("script", LAST_WORDS)
+def test_header_tells_command_hardware_date_and_outcome(script):
+    header = (EXPERIMENTS / script).read_text().split('"""')[1]
+    for word in (f"python experiments/{script}", "hardware", "date", "outcome"):
+        assert word in header, word
