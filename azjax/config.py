@@ -41,8 +41,9 @@ class SearchConfig:
     """Scale of the completed Q-values in the policy target (c_scale)."""
     maxvisit_init: float = 50.0
     """Offset of the visit count in the policy target (c_visit)."""
-    rescale_values: bool = True
-    """Whether Q-values are stretched to [0, 1] among siblings before `value_scale`."""
+    rescale_values: bool = False
+    """Whether Q-values are stretched to [0, 1] among siblings before `value_scale` (mctx's default). That makes
+    opinions of rounding errors where all moves are equally good."""
 
     def with_simulations(self, num_simulations: int) -> SearchConfig:
         """The same search with another budget."""
@@ -86,7 +87,7 @@ class LearnerConfig:
     learning_rate: float = 2e-3
     """The first or the highest learning rate (AlphaZero: 0.2 for sgd)."""
     schedule: Literal["constant", "steps", "cosine"] = "constant"
-    """constant; steps: divided by 10 at each of `boundaries`; cosine: to zero at the run's end."""
+    """constant; steps: divided by 10 at each of `boundaries`; cosine: to zero at the last of `iterations`."""
     boundaries: tuple[int, ...] = ()
     """Updates after which the learning rate is divided by 10 (AlphaZero: 100,000 300,000 500,000)."""
     warmup: int = 0
@@ -326,7 +327,7 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "run": {"minutes": 5.0, "iterations": 100_000},
             "network": {"blocks": 2, "channels": 32, "policy_channels": 4, "value_channels": 4},
             "selfplay": {"opening_plies": 5},
-            "search": {"num_simulations": 16, "rescale_values": False},
+            "search": {"num_simulations": 16},
             "replay": {"capacity": 65_536, "min_fill": 2_048},
             "learner": {"batch_size": 128, "updates": 8, "average_decay": 0.995},
         },
@@ -336,7 +337,7 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "run": {"minutes": 30.0, "iterations": 100_000},
             "network": {"policy_channels": 4, "value_channels": 4},
             "selfplay": {"opening_plies": 24},
-            "search": {"num_simulations": 16, "rescale_values": False, "value_scale": 0.2},
+            "search": {"num_simulations": 16, "value_scale": 0.2},
             "replay": {"capacity": 131_072, "min_fill": 2_048},
             "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
             "checkpoint": {"network_every": 25},
@@ -348,7 +349,7 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "run": {"minutes": 30.0, "iterations": 100_000},
             "network": {"channels": 64, "policy_channels": 16, "value_channels": 8},
             "selfplay": {"opening_plies": 14},
-            "search": {"num_simulations": 24, "rescale_values": False},
+            "search": {"num_simulations": 24},
             "replay": {"capacity": 131_072, "min_fill": 2_048},
             "learner": {"batch_size": 64, "updates": 24, "average_decay": 0.997},
             "checkpoint": {"network_every": 25},
@@ -359,7 +360,7 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "run": {"minutes": 30.0, "iterations": 100_000},
             "network": {"policy_channels": 4, "value_channels": 4},
             "selfplay": {"opening_plies": 8},
-            "search": {"num_simulations": 24, "rescale_values": False, "value_scale": 0.2},
+            "search": {"num_simulations": 24, "value_scale": 0.2},
             "replay": {"capacity": 131_072, "min_fill": 2_048},
             "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
             "checkpoint": {"network_every": 25},

@@ -40,7 +40,7 @@ class Batch(NamedTuple):
 
 def make_optimizer(config: LearnerConfig, *, total_updates: int) -> optax.GradientTransformation:
     """The optimiser and its schedule. Raises ValueError for an optimiser or option that optax doesn't have."""
-    maker = getattr(optax, config.optimizer, None)
+    maker: Any = getattr(optax, config.optimizer, None)
     if not callable(maker) or "learning_rate" not in inspect.signature(maker).parameters:
         raise ValueError(
             f"learner.optimizer={config.optimizer!r} is not an optimiser of optax that takes learning_rate; "
@@ -51,7 +51,9 @@ def make_optimizer(config: LearnerConfig, *, total_updates: int) -> optax.Gradie
         raise ValueError(
             f"optax.{config.optimizer} has no option {', '.join(unknown)}; its options: {', '.join(known)}"
         )
-    optimizer = maker(learning_rate=make_schedule(config, total_updates=total_updates), **config.optimizer_options)
+    optimizer: optax.GradientTransformation = maker(
+        learning_rate=make_schedule(config, total_updates=total_updates), **config.optimizer_options
+    )
     if config.max_gradient_norm:
         optimizer = optax.chain(optax.clip_by_global_norm(config.max_gradient_norm), optimizer)
     return optimizer
@@ -68,9 +70,12 @@ def make_schedule(config: LearnerConfig, *, total_updates: int) -> optax.Schedul
         schedule = optax.constant_schedule(peak)
     if not config.warmup:
         return schedule
-    return lambda count: jnp.where(
-        count < config.warmup, peak * (count + 1) / config.warmup, schedule(jnp.maximum(count - config.warmup, 0))
-    )
+
+    def warmed_up(count: Any) -> Any:
+        rising = peak * (count + 1) / config.warmup
+        return jnp.where(count < config.warmup, rising, schedule(jnp.maximum(count - config.warmup, 0)))
+
+    return warmed_up
 
 
 def init_learner(network: Network, optimizer: optax.GradientTransformation, key: jax.Array) -> Learner:

@@ -32,7 +32,7 @@ class Network(NamedTuple):
     init: Callable[[jax.Array], Variables]
     """Consumes the key. The first policy is uniform and the first value 0."""
     evaluate: Evaluate
-    """Inference: (policy logits, value in [-1, 1] for the player to move), float32; rows do not influence each other."""
+    """Inference: (policy logits, value in [-1, 1] for the player to move), float32; rows don't influence each other."""
     train: Callable[[Any, Any, Array], tuple[Float[Array, "batch actions"], Float[Array, " batch"], Any]]
     """Training: (params, batch_stats, observations) -> (policy logits, value, new batch_stats)."""
 

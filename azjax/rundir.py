@@ -108,15 +108,17 @@ class RunDirectory:
     def lock(self) -> Iterator[None]:
         """Holds the directory for one training process. Raises RunError if another has it."""
         try:
-            file = open(self.path / ".lock", "w")
+            file = os.open(self.path / ".lock", os.O_WRONLY | os.O_CREAT)
         except OSError as error:
             raise RunError(f"cannot write to {self.path}: {error.strerror or error}") from error
-        with file:
+        try:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise RunError(f"another process is training in {self.path}") from error
             yield
+        finally:
+            os.close(file)
 
     def checkpoints(self) -> Checkpoints:
         """States of the whole run."""
@@ -176,7 +178,7 @@ class MetricsLog:
         temporary = file.with_suffix(".tmp")
         temporary.write_text("".join(json.dumps(row) + "\n" for row in kept))
         os.replace(temporary, file)
-        self._file = open(file, "a")
+        self._file = file.open("a")
         self._board = SummaryWriter(str(run.path / "tensorboard"), purge_step=iteration + 1)
 
     def write(self, metrics: dict[str, float | int]) -> None:

@@ -45,7 +45,7 @@ def init_lanes(game: Game, key: jax.Array, *, lanes: int, opening_plies: int) ->
 def play(
     game: Game, search: Search, variables: Variables, lanes: Lanes, key: jax.Array, *, moves: int, opening_plies: int
 ) -> tuple[Lanes, Trajectory, Games]:
-    """Plays `moves` moves in every lane. A lane whose game ends begins a new one with its next move. Consumes the key."""
+    """Plays `moves` moves in every lane; where a game ends, the next move begins a new one. Consumes the key."""
     step = jax.vmap(game.step)
 
     def play_move(lanes: Lanes, key: jax.Array) -> tuple[Lanes, tuple[Trajectory, Games]]:

@@ -19,6 +19,7 @@ from azjax.rating import rate_run
 from azjax.rundir import MetricsLog, RunDirectory
 from azjax.train import RunState, make_trainer
 
+MANY_TIMES = 4  # a replay ratio above this is worth a word
 MUST_BE_FINITE = ("loss", "policy_loss", "value_loss", "gradient_norm")
 
 
@@ -164,9 +165,14 @@ def _check_finite(metrics: dict[str, float], iteration: int) -> None:
 def _say_when_learning(
     config: Config, metrics: dict[str, float], learning: bool, iteration: int, reporter: Reporter
 ) -> bool:
-    """Says once that learning waits for the replay to fill, and once that it has begun."""
+    """Says once that learning waits for the replay to fill, once that it has begun, and what is odd about its pace."""
     if iteration == 1 and not metrics["learning"]:
         reporter.message(f"Learning begins when {config.replay.min_fill} positions of finished games are there.")
+    ratio = config.learner.updates * config.learner.batch_size / config.moves_per_iteration
+    if iteration == 1 and ratio > MANY_TIMES:
+        reporter.message(
+            f"Each position will be trained on {ratio:.1f} times: above {MANY_TIMES} values overfit easily."
+        )
     if metrics["learning"] and not learning and metrics["updates"] == config.learner.updates:
         reporter.message(f"Learning begins in iteration {iteration}.")
     return bool(metrics["learning"])

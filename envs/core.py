@@ -180,4 +180,6 @@ class Game(abc.ABC, Generic[S]):
         for move, action in legal.items():
             if move.lower() == wanted:
                 return action
-        raise ValueError(f"{text!r} is not a legal move here; legal moves: {' '.join(legal) or 'none, the game is over'}")
+        raise ValueError(
+            f"{text!r} is not a legal move here; legal moves: {' '.join(legal) or 'none, the game is over'}"
+        )

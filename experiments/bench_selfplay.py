@@ -6,6 +6,7 @@ command    python experiments/bench_selfplay.py            (--smoke: seconds, me
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +44,9 @@ def main() -> None:
         seconds = best_times(rivals, rounds=2 if smoke else 8)
         rate = {name: LANES * moves * simulations / time for name, time in seconds.items()}
         evaluations = LANES * moves * (simulations + 1) / seconds["network"]
-        beside = f"{rate['pgx']:9,.0f} sims/s {rate['azjax'] / rate['pgx']:17.2f}" if "pgx" in rate else "pgx is missing"
+        beside = (
+            f"{rate['pgx']:9,.0f} sims/s {rate['azjax'] / rate['pgx']:17.2f}" if "pgx" in rate else "pgx is missing"
+        )
         print(
             f"{simulations:11d} {evaluations:9,.0f} evals/s {rate['azjax']:10,.0f} sims/s  "
             f"{beside.split('sims/s')[0]}sims/s {seconds['azjax'] / seconds['network']:14.2f}x time"
@@ -83,10 +86,12 @@ def ours(game: envs.Game, network: Any, variables: Any, simulations: int, moves:
 def pgx_and_mctx(network: Any, variables: Any, simulations: int, moves: int) -> Callable[[], Any] | None:
     """The usual pipeline of public parts: pgx's rules and automatic restart, mctx's Gumbel policy; None without pgx."""
     try:
-        import pgx
-        from pgx.experimental.wrappers import auto_reset
+        pgx: Any = importlib.import_module("pgx")
+        auto_reset = importlib.import_module("pgx.experimental.wrappers").auto_reset
     except ImportError:
         return None
+    root_output: Any = mctx.RootFnOutput
+    recurrent_output: Any = mctx.RecurrentFnOutput
     env = pgx.make("connect_four")
     step = jax.vmap(auto_reset(env.step, env.init))
     plain_step = jax.vmap(env.step)
@@ -96,7 +101,7 @@ def pgx_and_mctx(network: Any, variables: Any, simulations: int, moves: int) -> 
         logits = logits - jnp.max(logits, axis=-1, keepdims=True)
         return jnp.where(state.legal_action_mask, logits, jnp.finfo(logits.dtype).min), value
 
-    def recurrent_fn(params: Any, key: jax.Array, action: jax.Array, state: Any) -> Any:
+    def recurrent_fn(params: Any, key: Any, action: Any, state: Any) -> Any:
         del params, key
         mover = state.current_player
         state = plain_step(state, action)
@@ -104,7 +109,7 @@ def pgx_and_mctx(network: Any, variables: Any, simulations: int, moves: int) -> 
         reward = state.rewards[jnp.arange(LANES), mover]
         value = jnp.where(state.terminated, 0.0, value)
         discount = jnp.where(state.terminated, 0.0, -1.0)
-        output = mctx.RecurrentFnOutput(reward=reward, discount=discount, prior_logits=logits, value=value)  # pyright: ignore
+        output = recurrent_output(reward=reward, discount=discount, prior_logits=logits, value=value)
         return output, state
 
     @jax.jit
@@ -115,7 +120,7 @@ def pgx_and_mctx(network: Any, variables: Any, simulations: int, moves: int) -> 
             output = mctx.gumbel_muzero_policy(
                 params=(),
                 rng_key=search_key,
-                root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=state),  # pyright: ignore
+                root=root_output(prior_logits=logits, value=value, embedding=state),
                 recurrent_fn=recurrent_fn,
                 num_simulations=simulations,
                 invalid_actions=~state.legal_action_mask,

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import envs
@@ -105,7 +106,7 @@ def final_state(run: Path, config: configs.Config):
 
 def plain(leaf: jax.Array) -> np.ndarray:
     """A leaf's bits, a random key's too."""
-    key = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
     return np.asarray(jax.random.key_data(leaf) if key else leaf)
 
 

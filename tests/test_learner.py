@@ -1,6 +1,7 @@
 """The learner: the loss against NumPy, laws of masks and symmetries, schedules and optimisers."""
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -107,16 +108,18 @@ def test_search_value_is_mixed_into_the_value_target():
     np.testing.assert_allclose(batch.value_target, 0.75 * drawn.outcome + 0.25 * drawn.search_value, rtol=1e-6)
 
 
+def rates(total_updates, counts, **settings):
+    """Learning rates after so many updates."""
+    schedule: Any = learner.make_schedule(LearnerConfig(**settings), total_updates=total_updates)
+    return [float(schedule(count)) for count in counts]
+
+
 def test_schedules():
-    steps = learner.make_schedule(
-        LearnerConfig(learning_rate=0.2, schedule="steps", boundaries=(10, 30)), total_updates=50
-    )
-    np.testing.assert_allclose([steps(0), steps(9), steps(11), steps(31)], [0.2, 0.2, 0.02, 0.002], rtol=1e-6)
-    cosine = learner.make_schedule(LearnerConfig(learning_rate=1.0, schedule="cosine", warmup=10), total_updates=110)
-    np.testing.assert_allclose(
-        [cosine(0), cosine(9), cosine(10), cosine(60), cosine(110)], [0.1, 1, 1, 0.5, 0], atol=1e-6
-    )
-    assert float(learner.make_schedule(LearnerConfig(learning_rate=0.3), total_updates=5)(1000)) == pytest.approx(0.3)
+    steps = rates(50, (0, 9, 11, 31), learning_rate=0.2, schedule="steps", boundaries=(10, 30))
+    np.testing.assert_allclose(steps, [0.2, 0.2, 0.02, 0.002], rtol=1e-6)
+    cosine = rates(110, (0, 9, 10, 60, 110), learning_rate=1.0, schedule="cosine", warmup=10)
+    np.testing.assert_allclose(cosine, [0.1, 1, 1, 0.5, 0], atol=1e-6)
+    np.testing.assert_allclose(rates(5, (0, 1000), learning_rate=0.3), 0.3, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +173,8 @@ def test_decoupled_decay_is_optax_adamw():
     params = {"w": jnp.arange(3.0)}
     gradient = {"w": jnp.ones(3)}
     theirs = optax.adamw(0.01, weight_decay=0.1)
+    one: Any
+    other: Any
     one, _ = ours.update(gradient, ours.init(params), params)
     other, _ = theirs.update(gradient, theirs.init(params), params)
     np.testing.assert_array_equal(one["w"], other["w"])

@@ -161,9 +161,10 @@ def test_block_and_win_in_one(moves, best):
 
 @pytest.mark.parametrize("rows, columns", [(1, 2), (2, 2)])
 def test_value_has_the_exact_sign_where_players_move_twice(rows, columns):
-    """SE-02: in the last four plies of dots and boxes a big search finds the best line, and its Q has the solver's sign."""
+    """SE-02: in the last four plies of dots and boxes a big search finds the best line, with the solver's sign."""
     game = envs.make("dots_and_boxes", rows=rows, columns=columns)
     solver = game.solver()
+    assert solver is not None
     states = random_states(game, 64, game.max_moves - 1)
     exact = jax.vmap(solver.values, in_axes=(None, 0))(solver.table, states).max(-1)
     late = np.asarray(states.lines.sum(-1) >= game.num_actions - 4)
@@ -180,6 +181,21 @@ def test_value_has_the_exact_sign_where_players_move_twice(rows, columns):
     np.testing.assert_array_equal(np.sign(chosen)[late], np.sign(exact)[late])
     of_chosen = jnp.take_along_axis(found.qvalues, found.action[:, None], axis=1)[:, 0]
     np.testing.assert_array_equal(np.sign(of_chosen)[decided], np.sign(exact)[decided])
+
+
+def test_equal_values_leave_the_target_at_the_prior():
+    """Law 9: where all moves have the same Q but for rounding, the policy target is the prior to 1e-3."""
+
+    def evaluate(variables, observations):
+        logits, _ = hashed(7)(variables, observations)
+        stones = observations.sum(axis=(1, 2, 3))
+        return logits, jnp.where(stones % 2 == 0, 0.3, -0.3)  # the first player's advantage is always the same
+
+    start = stack([CONNECT_FOUR.init(), play_out(CONNECT_FOUR, [3])])
+    found = gumbel(CONNECT_FOUR, evaluate, 32)(NOTHING, jax.random.key(0), start)
+    prior = jax.nn.softmax(evaluate(NOTHING, jax.vmap(CONNECT_FOUR.observe)(start))[0])
+    np.testing.assert_allclose(found.action_weights, prior, atol=1e-3)
+    np.testing.assert_allclose(found.value, [0.3, -0.3], atol=1e-5)
 
 
 def test_masked_logits_stay_a_distribution():

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import envs
@@ -64,7 +65,7 @@ def assert_equal_trees(one, other):
     assert jax.tree.structure(one) == jax.tree.structure(other)
     paths = jax.tree.leaves_with_path(one)
     for (path, a), b in zip(paths, jax.tree.leaves(other), strict=True):
-        if jax.dtypes.issubdtype(a.dtype, jax.dtypes.prng_key):
+        if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
             a, b = jax.random.key_data(a), jax.random.key_data(b)
         a, b = np.asarray(a), np.asarray(b)
         assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), jax.tree_util.keystr(path)

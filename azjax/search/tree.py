@@ -28,6 +28,10 @@ class SearchOutput(NamedTuple):
 Search = Callable[[Variables, jax.Array, Any], SearchOutput]
 """(variables, key, root states [lanes]) -> SearchOutput. Consumes the key."""
 
+# Type checkers don't see the fields of chex's dataclasses.
+RootFnOutput: Any = mctx.RootFnOutput
+RecurrentFnOutput: Any = mctx.RecurrentFnOutput
+
 MAIN_LINE = 8  # how many plies of the main line are kept
 
 
@@ -45,8 +49,8 @@ def mask_logits(logits: Float[Array, "*batch actions"], legal: Bool[Array, "*bat
 def make_tree_functions(game: Game, evaluate: Evaluate) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """(root, recurrent_fn) of mctx: `root(variables, states)`, `recurrent_fn(variables, key, actions, states)`.
 
-    The value of a node is seen by its player to move, the reward of an edge by the player who moved along it. A finished
-    node has its result on its edge, discount 0, value 0 and a uniform prior, whatever the network says of it.
+    The value of a node is seen by its player to move, the reward of an edge by the player who moved along it. A
+    finished node has its result on its edge, discount 0, value 0 and a uniform prior, whatever the network says of it.
     """
     observe, legal_mask, step = jax.vmap(game.observe), jax.vmap(game.legal_action_mask), jax.vmap(game.step)
 
@@ -58,13 +62,13 @@ def make_tree_functions(game: Game, evaluate: Evaluate) -> tuple[Callable[..., A
 
     def root(variables: Variables, states: Any) -> mctx.RootFnOutput:
         prior, value = prior_and_value(variables, states)
-        return mctx.RootFnOutput(prior_logits=prior, value=value, embedding=states)  # pyright: ignore[reportCallIssue]
+        return RootFnOutput(prior_logits=prior, value=value, embedding=states)
 
     def recurrent_fn(variables: Variables, key: jax.Array, actions: Array, states: Any) -> tuple[Any, Any]:
         del key  # the rules have no chance
         states, transition = step(states, actions)
         prior, value = prior_and_value(variables, states)
-        output = mctx.RecurrentFnOutput(  # pyright: ignore[reportCallIssue]
+        output = RecurrentFnOutput(
             reward=transition.reward, discount=transition.discount, prior_logits=prior, value=value
         )
         return output, states
@@ -72,9 +76,7 @@ def make_tree_functions(game: Game, evaluate: Evaluate) -> tuple[Callable[..., A
     return root, recurrent_fn
 
 
-def summarise(
-    action: Array, action_weights: Array, tree: mctx.Tree, illegal: Bool[Array, "lanes actions"]
-) -> SearchOutput:
+def summarise(action: Any, action_weights: Any, tree: Any, illegal: Bool[Array, "lanes actions"]) -> SearchOutput:
     """The output of a search from its tree. What the caller doesn't use costs nothing under `jit`."""
     summary = tree.summary()
     return SearchOutput(
