@@ -348,10 +348,10 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "laptop": {
             "run": {"minutes": 30.0, "iterations": 100_000},
             "network": {"channels": 64, "policy_channels": 16, "value_channels": 8},
-            "selfplay": {"opening_plies": 14},
-            "search": {"num_simulations": 24},
+            "selfplay": {"opening_plies": 16},
+            "search": {"num_simulations": 24, "value_scale": 0.2},
             "replay": {"capacity": 131_072, "min_fill": 2_048},
-            "learner": {"batch_size": 64, "updates": 24, "average_decay": 0.997},
+            "learner": {"batch_size": 64, "updates": 40, "average_decay": 0.997},
             "checkpoint": {"network_every": 25},
         },
     },
