@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -36,10 +37,12 @@ class Games(NamedTuple):
 
 
 def init_lanes(game: Game, key: jax.Array, *, lanes: int, opening_plies: int) -> Lanes:
-    """New games in all lanes. Consumes the key."""
-    state = _new_games(game, key, lanes=lanes, opening_plies=opening_plies)
-    plies = jnp.zeros(lanes, jnp.int32)
-    return Lanes(state, plies, jnp.zeros(lanes), _hash_states(state))
+    """New games in all lanes, each after 0 to `opening_plies` random moves. Consumes the key."""
+    plies_key, moves_key = jax.random.split(key)
+    plies = jax.random.randint(plies_key, (lanes,), 0, opening_plies + 1)
+    keys = jax.random.split(moves_key, lanes)
+    opening = jax.vmap(functools.partial(random_opening, game, max_plies=opening_plies))(keys, plies)
+    return Lanes(opening.state, jnp.zeros(lanes, jnp.int32), opening.score, _hash_states(opening.state))
 
 
 def play(
@@ -83,16 +86,6 @@ def count_unique(games: Games) -> Int[Array, ""]:
     ordered = jnp.sort(hashes)
     different = jnp.concatenate([jnp.ones(1, jnp.bool), ordered[1:] != ordered[:-1]])
     return jnp.sum(different & (ordered != jnp.uint32(0xFFFFFFFF)), dtype=jnp.int32)
-
-
-def _new_games(game: Game, key: jax.Array, *, lanes: int, opening_plies: int) -> Any:
-    if opening_plies == 0:
-        state = game.init()
-        return jax.tree.map(lambda x: jnp.broadcast_to(x, (lanes, *jnp.shape(x))), state)
-    plies_key, moves_key = jax.random.split(key)
-    plies = jax.random.randint(plies_key, (lanes,), 0, opening_plies + 1)
-    keys = jax.random.split(moves_key, lanes)
-    return jax.vmap(lambda k, n: random_opening(game, k, n, max_plies=opening_plies).state)(keys, plies)
 
 
 def _align(mask: Array, like: Array) -> Array:

@@ -155,7 +155,7 @@ def _keep_network(networks: Checkpoints, state: RunState, minutes: float) -> Non
 
 def _check_finite(metrics: dict[str, float], iteration: int) -> None:
     for name in MUST_BE_FINITE:
-        if not math.isfinite(metrics[name]):
+        if metrics["learning"] and not math.isfinite(metrics[name]):
             raise NonFiniteError(
                 f"{name} is {metrics[name]} in iteration {iteration}; stopped, the last checkpoint is as it was. "
                 "Try a lower learner.learning_rate or learner.max_gradient_norm=1"

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Int, Shaped
 
@@ -51,26 +50,26 @@ def make_trainer(config: Config, mesh: Mesh) -> Trainer:
     game = config.game
     network = make_network(game, config.network)
     search = make_gumbel(game, network.evaluate, config.search, explore=True)
-    optimizer = learner.make_optimizer(config.learner, total_updates=config.iterations * config.learner.updates)
-    whole, by_lane, by_row = PartitionSpec(), PartitionSpec("data"), PartitionSpec(None, "data")
-    replay_spec = Replay(by_row, by_row, whole, by_lane)  # pyright: ignore[reportArgumentType]
+    total_updates = config.iterations * config.learner.updates
+    optimizer = learner.make_optimizer(config.learner, total_updates=total_updates)
+    schedule = learner.make_schedule(config.learner, total_updates=total_updates)
     batch_shape = (config.learner.updates, config.learner.batch_size // mesh.size)
+
+    # How things lie on the devices.
+    whole: Any = PartitionSpec()
+    by_lane: Any = PartitionSpec("data")
+    by_row: Any = PartitionSpec(None, "data")  # [rows or time, lanes]
+    replay_spec = Replay(moves=by_row, outcome=by_row, written=whole, finished=by_lane)
+    run_spec = RunState(whole, by_lane, replay_spec, key=whole, iteration=whole, updates=whole, games=whole)
 
     def init() -> RunState:
         network_key, lanes_key, key = jax.random.split(jax.random.key(config.seed), 3)
         lanes = selfplay.init_lanes(
             game, lanes_key, lanes=config.selfplay.lanes, opening_plies=config.selfplay.opening_plies
         )
-        example = selfplay.example_move(game)
-        return RunState(
-            learner=learner.init_learner(network, optimizer, network_key),
-            lanes=lanes,
-            replay=replay.init_replay(example, rows=config.replay_rows, lanes=config.selfplay.lanes),
-            key=key,
-            iteration=jnp.int32(0),
-            updates=jnp.int32(0),
-            games=jnp.int32(0),
-        )
+        store = replay.init_replay(selfplay.example_move(game), rows=config.replay_rows, lanes=config.selfplay.lanes)
+        state = learner.init_learner(network, optimizer, network_key)
+        return RunState(state, lanes, store, key, iteration=jnp.int32(0), updates=jnp.int32(0), games=jnp.int32(0))
 
     # Self-play and sampling know only their own device's lanes, so that no search waits for another device.
 
@@ -113,28 +112,23 @@ def make_trainer(config: Config, mesh: Mesh) -> Trainer:
     def iterate(run: RunState) -> tuple[RunState, Metrics]:
         key, play_key, sample_key, learn_key = jax.random.split(run.key, 4)
         lanes, store, games, eligible = play_and_store(run.learner.average, run.lanes, run.replay, play_key)
-        enough = jnp.sum(eligible) >= config.replay.min_fill
+        by_device = jnp.sum(eligible.reshape(mesh.size, -1), axis=1)
+        enough = (jnp.sum(by_device) >= config.replay.min_fill) & jnp.all(by_device > 0)
         samples = draw_samples(store, sample_key)
         learned = jax.eval_shape(learn, run.learner, samples, learn_key)[1]
         state, metrics = jax.lax.cond(
             enough,
             lambda: learn(run.learner, samples, learn_key),
-            lambda: (run.learner, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), learned)),
+            lambda: (run.learner, jax.tree.map(lambda x: jnp.full(x.shape, jnp.nan, x.dtype), learned)),
         )
         updates = run.updates + enough * config.learner.updates
         run = RunState(state, lanes, store, key, run.iteration + 1, updates, run.games + jnp.sum(games.ended))
         counters = {"eligible": jnp.sum(eligible), "learning": enough, "updates": updates, "games": run.games}
         return run, _game_metrics(games) | metrics | counters | {"learning_rate": schedule(updates)}
 
-    schedule: optax.Schedule = learner.make_schedule(
-        config.learner, total_updates=config.iterations * config.learner.updates
+    shardings = jax.tree.map(
+        lambda spec, part: jax.tree.map(lambda _: NamedSharding(mesh, spec), part), run_spec, jax.eval_shape(init)
     )
-    shapes = jax.eval_shape(init)
-    specs = jax.tree.map(lambda _: whole, shapes)._replace(
-        lanes=jax.tree.map(lambda _: by_lane, shapes.lanes),
-        replay=Replay(jax.tree.map(lambda _: by_row, shapes.replay.moves), by_row, whole, by_lane),  # pyright: ignore
-    )
-    shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs)
     everywhere = NamedSharding(mesh, whole)
     return Trainer(
         init=jax.jit(init, out_shardings=shardings),
@@ -144,7 +138,7 @@ def make_trainer(config: Config, mesh: Mesh) -> Trainer:
 
 
 def _game_metrics(games: Games) -> Metrics:
-    """Means over the games that ended in this iteration; NaN where none did."""
+    """Means over the games that ended in this iteration; NaN where none did, as what learning tells is before it begins."""
     count = jnp.sum(games.ended)
 
     def mean(x: Array) -> Array:

@@ -1,6 +1,16 @@
 """Tic-tac-toe: after five minutes the network with 32 simulations never loses, whatever its opponent plays.
 
-command    python experiments/tic_tac_toe.py
+command    taskset -c 0 python experiments/tic_tac_toe.py            (--smoke: seconds, meaningless numbers)
+hardware   one core of a shared two-core x86 VM, CPU only; the other core was busy with another run
+software   jax 0.10.2, mctx 0.0.71
+date       2026-11-30; 5 minutes of training: 2,486 iterations, 2.5 million moves
+outcome    every line of play that an opponent can choose, once with either side; no line is lost from minute 1 on:
+
+           minutes   lines   won by network   drawn   lost   won with 32 simulations   drawn   lost
+                 1     559              461      98      0                       461      98      0
+                 2     583              447     136      0                       449     134      0
+                 3     583              446     137      0                       446     137      0
+                 5     562              425     137      0                       425     137      0
 """
 
 from __future__ import annotations
