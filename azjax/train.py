@@ -138,7 +138,7 @@ def make_trainer(config: Config, mesh: Mesh) -> Trainer:
 
 
 def _game_metrics(games: Games) -> Metrics:
-    """Means over the games that ended in this iteration; NaN where none did, as what learning tells is before it begins."""
+    """Means over the games that ended in this iteration; NaN where none did."""
     count = jnp.sum(games.ended)
 
     def mean(x: Array) -> Array:
