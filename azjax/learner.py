@@ -51,9 +51,7 @@ def make_optimizer(config: LearnerConfig, *, total_updates: int) -> optax.Gradie
         raise ValueError(
             f"optax.{config.optimizer} has no option {', '.join(unknown)}; its options: {', '.join(known)}"
         )
-    optimizer: optax.GradientTransformation = maker(
-        learning_rate=make_schedule(config, total_updates=total_updates), **config.optimizer_options
-    )
+    optimizer: Any = maker(learning_rate=make_schedule(config, total_updates=total_updates), **config.optimizer_options)
     if config.max_gradient_norm:
         optimizer = optax.chain(optax.clip_by_global_norm(config.max_gradient_norm), optimizer)
     return optimizer
