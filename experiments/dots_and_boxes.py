@@ -1,7 +1,28 @@
 """Dots and boxes 3x3: how often network and search keep the game-theoretic result, over half an hour of training; games
 as the second player against a perfect opponent; and the article's position.
 
-command    python experiments/dots_and_boxes.py
+command    taskset -c 1 python experiments/dots_and_boxes.py            (--smoke: seconds, meaningless numbers)
+hardware   one core of a shared two-core x86 VM, CPU only; the other core was busy with other runs
+software   jax 0.10.2, mctx 0.0.71
+date       2026-11-30; 30 minutes of training: 1,416 iterations, 1.4 million moves, 57,000 updates of 64 positions
+outcome    share of the 499 decisive solved positions in which the chosen move keeps the result, in per cent (a random
+           mover: 41.8), and share of the 1,000 positions whose winner the network's value knows:
+
+           minutes   network   with 50 simulations   knows the winner   standard error of each share: 0.5 to 1.4
+                 5      92.8                  93.2               73.7
+                10      92.4                  94.6               78.7
+                20      94.6                  98.4               95.3
+                30      96.6                  98.6               96.2
+
+           After 30 minutes it won 100 of 100 games as the second player, who wins with best play, against a perfect
+           opponent that draws equally good lines at random, and 0 of 100 as the first; 192 of the 200 games were
+           distinct. In the article's position it draws 23, then 9: the only winning line.
+
+           A plain loop of public parts (mctx's Gumbel search, measured before on both cores of such a machine)
+           reached 92 / 94 after 30 minutes, knew 71 % of the winners and won 10 to 23 of 100 as the second player.
+
+tried      An earlier run of value_scale 0.1, 24 updates and 14 opening plies, with about a third less of the processor:
+           90.2 / 90.6, 91.2 / 92.8, 92.2 / 95.0, 91.8 / 97.4 after 5, 10, 20, 30 minutes, 73 of 100 as the second.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Twenty SIGKILLs at random moments of one run: it ends bit for bit as the undisturbed run does.
 
-command    python experiments/kill_test.py
+command    python experiments/kill_test.py            (--smoke: two kills of a shorter run)
+hardware   one core of a shared two-core x86 VM, CPU only
+software   jax 0.10.2, orbax-checkpoint 0.12.8
+date       2026-11-30; 3 minutes
+outcome    20 kills, 400 iterations, 128 leaves: 0 differ
 """
 
 from __future__ import annotations

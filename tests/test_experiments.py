@@ -11,7 +11,7 @@ from tiny import ONE_DEVICE
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 
 LAST_WORDS = {
-    "bench_envs.py": "dots_and_boxes",
+    "bench_envs.py": "million steps a second",
     "bench_selfplay.py": "evals/s",
     "connect_four.py": "knows the winner",
     "dots_and_boxes.py": "the article's position: lines",

@@ -22,10 +22,10 @@ def observations(rows):
 def trained(config):
     """Variables of a network whose last layers are no longer zero, and whose batch statistics have moved."""
     variables = make_network(GAME, config).init(jax.random.key(0))
-    leaves, tree = jax.tree.flatten(variables)
+    leaves, tree = jax.tree.flatten(variables.params)
     keys = jax.random.split(jax.random.key(2), len(leaves))
-    moved = [leaf + 0.1 * jax.random.uniform(key, leaf.shape) for leaf, key in zip(leaves, keys, strict=True)]
-    return jax.tree.unflatten(tree, moved)
+    params = [leaf + 0.3 * jax.random.normal(key, leaf.shape) for leaf, key in zip(leaves, keys, strict=True)]
+    return Variables(jax.tree.unflatten(tree, params), jax.tree.map(lambda x: x + 0.1, variables.batch_stats))
 
 
 def test_first_policy_is_uniform_and_first_value_zero():
