@@ -24,7 +24,7 @@ class NetworkConfig:
     value_hidden: int = 64
     """Units of the value head's hidden layer (AlphaGo Zero: 256)."""
     normalisation: Literal["batch", "layer"] = "batch"
-    """Batch normalisation (the papers') or layer normalisation over the channels."""
+    """Batch normalisation (the papers') or layer normalisation over all cells and channels of a position."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """What the network computes in; its parameters are always float32."""
 

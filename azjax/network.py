@@ -116,7 +116,8 @@ class ConvNorm(nnx.Module):
         if config.normalisation == "batch":
             self.norm = nnx.BatchNorm(outputs, momentum=0.99, dtype=self.dtype, rngs=rngs)
         else:
-            self.norm = nnx.LayerNorm(outputs, dtype=self.dtype, rngs=rngs)
+            # Over cells too: over the channels alone, a head of one channel would always be zero.
+            self.norm = nnx.LayerNorm(outputs, reduction_axes=(-3, -2, -1), dtype=self.dtype, rngs=rngs)
 
     def __call__(self, x: Array, *, train: bool) -> Array:
         x = convolve(x, self.kernel.astype(self.dtype))
