@@ -33,11 +33,10 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-from timeline import arguments, last_minute, network_at, trained
+from timeline import arguments, print_kept, trained
 
 import envs
 from azjax.arena import play_match
-from azjax.check import check_run
 from azjax.network import make_network
 from azjax.players import search_player, solver_player
 from azjax.rundir import RunDirectory
@@ -49,17 +48,9 @@ ARTICLE = Path(__file__).parents[1] / "tests" / "data" / "dots_and_boxes_article
 def main() -> None:
     """Trains the laptop preset and prints one line for each time, then plays and draws the article's lines."""
     options = arguments(__doc__, run_dir="runs/experiment-dots-and-boxes")
-    run = trained(envs.make("dots_and_boxes"), options.run_dir, {}, smoke=options.smoke)
-    times = [last_minute(run)] if options.smoke else [5, 10, 20, last_minute(run)]
+    run = trained(envs.make("dots_and_boxes"), options.run_dir, smoke=options.smoke)
+    print_kept(run, num_simulations=50, smoke=options.smoke)
     simulations, games = (4, 4) if options.smoke else (50, 200)
-    print(f"minutes  iteration  keeps the result: network  with {simulations} simulations  knows the winner: network")
-    for minutes in times:
-        iteration = network_at(run, minutes)
-        raw, searched = check_run(run, num_simulations=simulations, iteration=iteration)
-        assert raw.kept and searched.kept and raw.knows_winner is not None
-        kept = [100 * one.kept.kept / one.kept.positions for one in (raw, searched) if one.kept]
-        winner = 100 * raw.knows_winner
-        print(f"{minutes:7.1f}  {iteration:9d}  {kept[0]:25.1f}  {kept[1]:18.1f}  {winner:25.1f}", flush=True)
     against_perfect_play(run, simulations, games)
     article(run, simulations)
 

@@ -34,7 +34,7 @@ from azjax.rating import network_player
 def main() -> None:
     """Trains the laptop preset and plays both matches."""
     options = arguments(__doc__, run_dir="runs/experiment-gomoku")
-    run = trained(envs.make("gomoku", size=6, in_row=4), options.run_dir, {}, smoke=options.smoke)
+    run = trained(envs.make("gomoku", size=6, in_row=4), options.run_dir, smoke=options.smoke)
     simulations, games = (4, 4) if options.smoke else (64, 100)
     last = network_at(run, last_minute(run))
     early = {network_at(run, minutes): minutes for minutes in ((0,) if options.smoke else (1, 2, 5))}

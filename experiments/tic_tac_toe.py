@@ -24,7 +24,7 @@ from azjax.check import check_run
 def main() -> None:
     """Trains the laptop preset and plays every line of play that an opponent can choose, with either side."""
     options = arguments(__doc__, run_dir="runs/experiment-tic-tac-toe")
-    run = trained(envs.make("tic_tac_toe"), options.run_dir, {}, smoke=options.smoke)
+    run = trained(envs.make("tic_tac_toe"), options.run_dir, smoke=options.smoke)
     times = [last_minute(run)] if options.smoke else [1, 2, 3, last_minute(run)]
     print("minutes  iteration  player                     lines     won   drawn    lost")
     for minutes in times:

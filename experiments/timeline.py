@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import jax
 from rich.console import Console
 
 import envs
 from azjax import config as configs
+from azjax.check import check_run
 from azjax.cli import use_cache
 from azjax.progress import PlainReporter
 from azjax.rundir import RunDirectory
@@ -36,11 +36,11 @@ def arguments(description: str | None, *, run_dir: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def trained(game: envs.Game, run_dir: Path, changes: dict[str, dict[str, Any]], *, smoke: bool) -> RunDirectory:
-    """The game's laptop preset, with changes, trained to its end in `run_dir`; nothing is done twice."""
+def trained(game: envs.Game, run_dir: Path, *, smoke: bool) -> RunDirectory:
+    """The game's laptop preset, trained to its end in `run_dir`; nothing is done twice."""
     use_cache()
     config = configs.replace(configs.preset(game, "laptop"), {"rating": {"every": -1}})
-    config = configs.replace(config, SMOKE if smoke else changes)
+    config = configs.replace(config, SMOKE) if smoke else config
     run = RunDirectory.create(run_dir, config)
     train(run, PlainReporter(Console()))
     return run
@@ -57,6 +57,15 @@ def last_minute(run: RunDirectory) -> float:
     return run.metrics()[-1]["minutes"]
 
 
-def hardware() -> str:
-    """The devices at hand, for an experiment's output."""
-    return ", ".join(str(device) for device in jax.devices())
+def print_kept(run: RunDirectory, *, num_simulations: int, smoke: bool) -> None:
+    """Prints, for some times of the run, how often its network keeps the result of solved positions."""
+    times = [last_minute(run)] if smoke else [5, 10, 20, last_minute(run)]
+    simulations = 4 if smoke else num_simulations
+    print(f"minutes  iteration  keeps the result: network  with {simulations} simulations  knows the winner: network")
+    for minutes in times:
+        iteration = network_at(run, minutes)
+        raw, searched = check_run(run, num_simulations=simulations, iteration=iteration)
+        assert raw.kept and searched.kept and raw.knows_winner is not None
+        kept = [100 * one.kept / one.positions for one in (raw.kept, searched.kept)]
+        winner = 100 * raw.knows_winner
+        print(f"{minutes:7.1f}  {iteration:9d}  {kept[0]:25.1f}  {kept[1]:18.1f}  {winner:25.1f}", flush=True)
