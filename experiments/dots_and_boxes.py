@@ -21,6 +21,8 @@ outcome    share of the 499 decisive solved positions in which the chosen move k
            A plain loop of public parts (mctx's Gumbel search, measured before on both cores of such a machine)
            reached 92 / 94 after 30 minutes, knew 71 % of the winners and won 10 to 23 of 100 as the second player.
 
+caution    One run, one seed, after one earlier run; which of the changed settings helped was not measured.
+
 tried      An earlier run of value_scale 0.1, 24 updates and 14 opening plies, with about a third less of the processor:
            90.2 / 90.6, 91.2 / 92.8, 92.2 / 95.0, 91.8 / 97.4 after 5, 10, 20, 30 minutes, 73 of 100 as the second.
 """
