@@ -98,17 +98,18 @@ def train(run: RunDirectory, reporter: Reporter) -> Outcome:
             if iteration % config.checkpoint.network_every == 0:
                 _keep_network(networks, state, minutes)
             if iteration % config.checkpoint.every == 0:
+                networks.wait()  # a run never goes on from a checkpoint without the networks kept before it
                 checkpoints.save(iteration, state, {"minutes": minutes})
             if config.rating.every > 0 and iteration % config.rating.every == 0 and iteration < config.iterations:
                 networks.wait()
                 _rate(run, reporter, stop)
 
-        if iteration not in checkpoints.steps():
-            checkpoints.save(iteration, state, {"minutes": minutes})
         if reason != "interrupted" and iteration not in networks.steps():
             _keep_network(networks, state, minutes)
-        checkpoints.wait()
         networks.wait()
+        if iteration not in checkpoints.steps():
+            checkpoints.save(iteration, state, {"minutes": minutes})
+        checkpoints.wait()
         del state
         if run.metrics():
             plots.metrics_curves(run.path / "metrics.png", run.metrics(), title=f"{config.game}")

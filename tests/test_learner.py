@@ -49,9 +49,8 @@ def test_loss_is_the_papers():
     batch = learner.make_batch(GAME, config, samples(), jax.random.key(0))
     params, batch_stats = moved(NETWORK.init(jax.random.key(0)))
     total, (_, metrics) = learner.loss(NETWORK, config, params, batch_stats, batch)
-    logits, value, _ = (
-        np.asarray(x, np.float64) for x in (*NETWORK.train(params, batch_stats, batch.observation)[:2], 0)
-    )
+    outputs = NETWORK.train(params, batch_stats, batch.observation)
+    logits, value = np.asarray(outputs[0], np.float64), np.asarray(outputs[1], np.float64)
     legal = np.asarray(batch.legal)
     exponents = np.exp(logits) * legal
     log_policy = np.log(np.where(legal, exponents / exponents.sum(-1, keepdims=True), 1))
