@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -73,6 +74,10 @@ class MatchResult(NamedTuple):
         return 2 * self.unique_games < self.games
 
 
+_Seat = tuple[Act, Callable[[Any, Any], Any] | None]
+"""A player without name and params: its `act` and `start`, both static under `jit`."""
+
+
 class _Games(NamedTuple):
     """All games of a match; game 2p and game 2p + 1 share opening p, and A moves first in the even ones."""
 
@@ -97,9 +102,8 @@ def play_match(
         raise ValueError(f"got {games} games; a match needs a positive even number, so that colours are balanced")
     if not 0 <= opening_plies < game.max_moves:
         raise ValueError(f"got {opening_plies} opening plies; {game.name} takes 0 to {game.max_moves - 1}")
-    played, plies = jax.device_get(
-        _play(game, first.act, second.act, games, opening_plies, first.params, second.params, key)
-    )
+    seats = tuple((player.act, player.start) for player in (first, second))
+    played, plies = jax.device_get(_play(game, *seats, games, opening_plies, first.params, second.params, key))
     if not played.states.terminated.all():
         unfinished = int((~played.states.terminated).sum())
         raise RuntimeError(f"{unfinished} games of {game.name} were not over after max_moves = {game.max_moves} moves")
@@ -115,7 +119,7 @@ def play_match(
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
-def _play(game: Game, act_a: Act, act_b: Act, games: int, opening_plies: int, params_a: Any, params_b: Any, key: Array):
+def _play(game: Game, a: _Seat, b: _Seat, games: int, opening_plies: int, params_a: Any, params_b: Any, key: Array):
     """The finished games and the lengths of their openings.
 
     At every turn one of the players moves in at most half of the games that wait for it: the one that more games wait
@@ -141,21 +145,21 @@ def _play(game: Game, act_a: Act, act_b: Act, games: int, opening_plies: int, pa
         score=jnp.where(a_seat == 0, openings.score, -openings.score),
         truncated=jnp.zeros(games, bool),
     )
-    act = _either(act_a, act_b, params_a, params_b)
+    start, act = _either(a, b, params_a, params_b)
 
     def unfinished(carry: _Games) -> Array:
         return ~carry.states.terminated & (carry.lengths < game.max_moves)
 
     def body(loop):
-        turn, carry = loop
+        turn, carry, memory = loop
         a_to_move = carry.states.player == a_seat
         waits = unfinished(carry)
         a_moves = 2 * (waits & a_to_move).sum() >= waits.sum()
         waits = waits & (a_to_move == a_moves)
         chosen = jnp.argsort(jnp.where(waits, carry.lengths, game.max_moves))[:half]
         states = jax.tree.map(lambda x: x[chosen], carry.states)
-        actions = act(a_moves, jax.random.fold_in(key, turn), states)
         plays = waits[chosen]
+        actions, memory = act(a_moves, jax.random.fold_in(key, turn), states, memory, chosen, plays)
         after, transition = jax.vmap(functools.partial(_step_if, game))(plays, states, actions)
         reward = jnp.where(plays, transition.reward, 0.0)
         carry = _Games(
@@ -165,9 +169,10 @@ def _play(game: Game, act_a: Act, act_b: Act, games: int, opening_plies: int, pa
             score=carry.score.at[chosen].add(jnp.where(a_moves, reward, -reward)),
             truncated=carry.truncated.at[chosen].max(plays & transition.truncated),
         )
-        return turn + 1, carry
+        return turn + 1, carry, memory
 
-    _, carry = jax.lax.while_loop(lambda loop: unfinished(loop[1]).any(), body, (jnp.int32(0), carry))
+    loop = (jnp.int32(0), carry, start(carry.states))
+    _, carry, _ = jax.lax.while_loop(lambda loop: unfinished(loop[1]).any(), body, loop)
     return carry, openings.length
 
 
@@ -176,21 +181,48 @@ def _step_if(game: Game, plays: Array, state: Any, action: Array):
     return jax.tree.map(lambda new, old: jnp.where(plays, new, old), after, state), transition
 
 
-def _either(act_a: Act, act_b: Act, params_a: Any, params_b: Any):
-    """act(a_moves, key, states): the actions of A or of B. One and the same function is compiled only once."""
+def _either(a: _Seat, b: _Seat, params_a: Any, params_b: Any):
+    """(start, act) of the two players: `start(states)` is the memory of all games, and `act(a_moves, key, states,
+    memory, chosen, plays)` brings the actions of A or of B in the chosen games, and the memory, changed where they are
+    played. One and the same function is compiled only once."""
 
     def shapes(params):
         return jax.tree.map(lambda x: (jnp.shape(x), jnp.result_type(x)), params)
 
-    def act_of_both(a_moves, key, states):
+    def move(seat, params, key, states, memory, chosen, plays):
+        act, begin = seat
+        if begin is None:
+            return act(params, key, states), memory
+        actions, after = act(params, key, states, jax.tree.map(lambda x: x[chosen], memory))
+        nowhere = jax.tree.leaves(memory)[0].shape[0]
+        written = jnp.where(plays, chosen, nowhere)
+        return actions, jax.tree.map(lambda old, new: old.at[written].set(new, mode="drop"), memory, after)
+
+    def start(states):
+        return tuple(begin(params, states) if begin else () for (_, begin), params in ((a, params_a), (b, params_b)))
+
+    def act_of_one(a_moves, key, states, memory, chosen, plays):
+        memory_a, memory_b = memory
+
+        def move_a():
+            actions, after = move(a, params_a, key, states, memory_a, chosen, plays)
+            return actions, (after, memory_b)
+
+        def move_b():
+            actions, after = move(b, params_b, key, states, memory_b, chosen, plays)
+            return actions, (memory_a, after)
+
+        return jax.lax.cond(a_moves, move_a, move_b)
+
+    def start_both(states):
+        return jax.tree.map(lambda *memories: jnp.concatenate(memories), *start(states))
+
+    def act_of_both(a_moves, key, states, memory, chosen, plays):
         params = jax.tree.map(lambda a, b: jnp.where(a_moves, a, b), params_a, params_b)
-        return act_a(params, key, states)
+        games = 2 * chosen.shape[0]  # B's memory comes after that of A
+        return move(a, params, key, states, memory, chosen + jnp.where(a_moves, 0, games), plays)
 
-    def act_of_one(a_moves, key, states):
-        branches = (lambda *args: act_a(params_a, *args), lambda *args: act_b(params_b, *args))
-        return jax.lax.cond(a_moves, *branches, key, states)
-
-    return act_of_both if act_a is act_b and shapes(params_a) == shapes(params_b) else act_of_one
+    return (start_both, act_of_both) if a == b and shapes(params_a) == shapes(params_b) else (start, act_of_one)
 
 
 def _summary(name_a: str, name_b: str, played: _Games, opening_plies: np.ndarray) -> MatchResult:

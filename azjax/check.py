@@ -12,7 +12,7 @@ from azjax.exact import ExhaustiveResult, Kept
 from azjax.network import make_network
 from azjax.players import Player, random_player, raw_network_player, search_player
 from azjax.rundir import RunDirectory
-from azjax.search import make_gumbel
+from azjax.search import make_search
 from envs.core import Game
 
 MAX_POSITIONS = 20_000
@@ -61,7 +61,7 @@ def check_run(run: RunDirectory, *, num_simulations: int = 64, iteration: int | 
 
     strengths = [_strength(game, raw_network_player(game, evaluate, variables, "network alone"), raw_values)]
     if num_simulations:
-        search = make_gumbel(game, evaluate, run.config.search.with_simulations(num_simulations), explore=False)
+        search = make_search(game, evaluate, run.config.search.with_simulations(num_simulations))
 
         def searched_values(variables: Any, states: Any) -> jax.Array:
             return search(variables, jax.random.key(0), states).value

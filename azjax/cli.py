@@ -13,7 +13,8 @@ COMMANDS = {
     "train": "train a network for a game, or go on with a run",
     "elo": "rate a run's networks against each other: table, CSV and curve",
     "check": "measure a run's network exactly, against solved positions or every possible opponent",
-    "play": "play against a run's network, a solver or random moves",
+    "ladder": "let a run's network climb: matches against rollouts that get stronger as they lose",
+    "play": "play against a run's network, rollouts, a solver or random moves",
     "games": "list the games, their settings and presets",
 }
 

@@ -20,11 +20,13 @@ from rich.console import Console
 
 import envs
 from azjax import config as configs
+from azjax import presets
 from azjax.config import Config
 from azjax.options import (
     CheckOptions,
     EloOptions,
     GamesOptions,
+    LadderOptions,
     PlayGameOptions,
     PlayRunOptions,
     ResumeOptions,
@@ -70,14 +72,14 @@ def _train_game(args: list[str]) -> int:
         raise SystemExit(f"the game comes first: azjax train GAME {name} ...; games: {', '.join(envs.available())}")
     with _bad_input(ValueError):
         game = default_game(name)
-        config = configs.preset(game, option(rest, "--preset") or "laptop")
-    presets = ", ".join(preset_names(game))
+        config = presets.preset(game, option(rest, "--preset") or "laptop")
+    names = ", ".join(preset_names(game))
     options = parse(
         TrainOptions,
         rest,
         prog=f"azjax train {name}",
         default=TrainOptions(config=config),
-        description=f"Trains a network for {name} by self-play, and rates it at the end. Presets: {presets}.",
+        description=f"Trains a network for {name} by self-play, and rates it at the end. Presets: {names}.",
     )
     stamp = f"{name.rpartition(':')[2].lower()}-{time.strftime('%Y%m%d-%H%M%S')}"
     _require_possible(options.config)
@@ -111,6 +113,7 @@ def _require_possible(config: Config) -> None:
     import jax
 
     from azjax.learner import make_optimizer
+    from azjax.memory import require_run_fits
 
     try:
         devices = jax.devices()
@@ -118,6 +121,9 @@ def _require_possible(config: Config) -> None:
         raise SystemExit(f"no device to work on: {str(error).splitlines()[0]}") from error
     with _bad_input(ValueError):
         configs.validate(config, devices=len(devices))
+        require_run_fits(config, devices=config.devices or len(devices))
+        if config.rating.every >= 0:
+            require_simulations(config, config.rating.num_simulations, games=config.rating.games // 2)
         make_optimizer(config.learner, total_updates=1)
 
 
@@ -165,6 +171,7 @@ def elo(args: list[str]) -> int:
     settings = dataclasses.replace(run.config.rating, **{n: v for n, v in given.items() if v is not None})
     with _bad_input(ValueError):
         configs.validate(dataclasses.replace(run.config, rating=settings, devices=0), devices=1)
+        require_simulations(run.config, settings.num_simulations, games=settings.games // 2)
     if not os.access(run.path, os.W_OK):
         raise SystemExit(f"cannot write to {run.path}, where the ratings would go")
     from azjax.rating import rate_run
@@ -185,13 +192,12 @@ def elo(args: list[str]) -> int:
 def check(args: list[str]) -> int:
     """azjax check"""
     options = parse(CheckOptions, args, prog="azjax check")
-    if options.num_simulations < 0:
-        raise SystemExit(f"--num-simulations must be at least 0, got {options.num_simulations}")
     run = open_run(options.directory)
     from azjax.check import check_run, table
     from azjax.rundir import RunError
 
     with _bad_input(RunError, ValueError):
+        require_simulations(run.config, options.num_simulations, games=256)
         snapshot = run.load_network(options.iteration)
         strengths = check_run(run, num_simulations=options.num_simulations, iteration=snapshot.iteration)
     if options.json:
@@ -205,6 +211,40 @@ def check(args: list[str]) -> int:
     return 0
 
 
+# --- ladder ---
+
+
+def ladder(args: list[str]) -> int:
+    """azjax ladder"""
+    options = parse(LadderOptions, args, prog="azjax ladder")
+    run = open_run(options.directory)
+    import jax
+
+    from azjax.ladder import Rung, climb, require_ladder
+    from azjax.rating import network_player
+    from azjax.rundir import RunError
+
+    with _bad_input(RunError, ValueError):
+        require_ladder(options.ladder)
+        require_simulations(run.config, options.num_simulations, games=options.ladder.games // 2)
+        snapshot = run.load_network(options.iteration)
+
+    def report(rung: Rung) -> None:
+        result = rung.result
+        print(
+            f"rollouts with {rung.simulations} simulations: {result.wins} won, {result.draws} drawn, "
+            f"{result.losses} lost of {result.games}",
+            flush=True,
+        )
+
+    player = network_player(run, snapshot, num_simulations=options.num_simulations)
+    print(f"{run.config.game}, network of iteration {snapshot.iteration}, {options.num_simulations} simulations a move")
+    rungs = climb(run.config.game, player, options.ladder, key=jax.random.key(options.seed), report=report)
+    beaten = [rung.simulations for rung in rungs if rung.result.wins == rung.result.games]
+    print(f"Won every game up to {beaten[-1]} simulations." if beaten else "Won no match in full.")
+    return 0
+
+
 # --- play ---
 
 
@@ -212,7 +252,8 @@ PLAY_USAGE = """\
 usage: azjax play DIR [OPTIONS]
        azjax play GAME [OPTIONS]
 
-Plays a game in the terminal: against the network of a run, or by a game's name against a solver or random moves.
+Plays a game in the terminal: against the network of a run, or by a game's name against rollouts, a solver or random
+moves.
 
   azjax play DIR --help     the options
   azjax play GAME --help    the options and the game's settings
@@ -233,8 +274,6 @@ def play(args: list[str]) -> int:
         run = open_run(Path(target))
         options = parse(PlayRunOptions, rest, prog=prog)
         game = run.config.game
-        if options.num_simulations < 0:
-            raise SystemExit(f"--num-simulations must be at least 0, got {options.num_simulations}")
     else:
         run = None
         with _bad_input(ValueError):
@@ -245,8 +284,14 @@ def play(args: list[str]) -> int:
     from azjax.rundir import RunError
 
     with _bad_input(RunError, ValueError):
+        least = 0 if options.opponent == "network" else 1
+        if options.num_simulations < least:
+            raise ValueError(f"--num-simulations must be at least {least}, got {options.num_simulations}")
+        require_simulations(run.config if run else Config(game=game), options.num_simulations, games=1)
         if options.opponent == "random":
             opponent = playing.random_opponent(game)
+        elif options.opponent == "rollouts":
+            opponent = playing.rollouts_opponent(game, num_simulations=options.num_simulations)
         elif options.opponent == "solver":
             opponent = playing.solver_opponent(game)
         else:
@@ -292,7 +337,7 @@ def games(args: list[str]) -> int:
         f"{game.observation_shape}, {max(1, len(game.symmetries))} symmetries\n  solver: {solver}\n\npresets:"
     )
     for name in preset_names(game):
-        changed = configs.differences(Config(game=game), configs.preset(game, name))
+        changed = configs.differences(Config(game=game), presets.preset(game, name))
         settings = [re.sub(r": .* -> ", "=", line) for line in changed]
         print(f"  {name}: {', '.join(settings) or 'the defaults'}")
     return 0
@@ -321,7 +366,16 @@ def default_game(name: str) -> Game:
 
 def preset_names(game: Game) -> list[str]:
     """The presets of a game, the general ones first."""
-    return list(dict.fromkeys([*configs.GENERAL_PRESETS, *configs.PRESETS.get(game.name, {})]))
+    return list(dict.fromkeys([*presets.GENERAL_PRESETS, *presets.PRESETS.get(game.name, {})]))
+
+
+def require_simulations(config: Config, num_simulations: int, *, games: int) -> None:
+    """Raises ValueError for a number of simulations that cannot be, or whose trees don't fit."""
+    from azjax.memory import require_search_fits
+
+    if num_simulations < 0:
+        raise ValueError(f"--num-simulations must be at least 0, got {num_simulations}")
+    require_search_fits(config.game, config.search.with_simulations(num_simulations), games=games)
 
 
 def open_run(directory: Path) -> RunDirectory:

@@ -1,8 +1,9 @@
-"""Every setting of a run, one frozen dataclass a stage. Every default stands here, and every game's presets."""
+"""Every setting of a run, one frozen dataclass a stage. Every default stands here and nowhere else."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, Literal
 
 import envs
@@ -31,23 +32,77 @@ class NetworkConfig:
 
 @dataclasses.dataclass(frozen=True)
 class SearchConfig:
-    """Gumbel AlphaZero's search (Danihelka et al. 2022), as mctx has it."""
+    """The tree search: Gumbel AlphaZero's (Danihelka et al. 2022) or AlphaZero's own (Silver et al. 2017, 2018)."""
 
+    policy: Literal["gumbel", "puct"] = "gumbel"
+    """gumbel: sequential halving and completed Q-values, good from two simulations on; puct: the papers' formula, visit
+    fractions as targets."""
     num_simulations: int = 32
     """Simulations a move (AlphaZero: 800)."""
+    max_depth: int = 0
+    """Moves that a simulation looks ahead at most; 0 is no limit."""
+
     max_num_considered_actions: int = 16
-    """Actions that sequential halving starts from at the root; at most half the simulations are used."""
+    """gumbel: actions that sequential halving starts from at the root; at most half the simulations are used."""
     value_scale: float = 0.1
-    """Scale of the completed Q-values in the policy target (c_scale)."""
+    """gumbel: scale of the completed Q-values in the policy target (c_scale)."""
     maxvisit_init: float = 50.0
-    """Offset of the visit count in the policy target (c_visit)."""
+    """gumbel: offset of the visit count in the policy target (c_visit)."""
     rescale_values: bool = False
-    """Whether Q-values are stretched to [0, 1] among siblings before `value_scale` (mctx's default). That makes
+    """gumbel: whether Q-values are stretched to [0, 1] among siblings before `value_scale` (mctx's default). That makes
     opinions of rounding errors where all moves are equally good."""
+
+    c_puct: float = 0.0
+    """puct: AlphaGo Zero's constant of exploration, for Q in [-1, 1]; 0 takes AlphaZero's `c_init` and `c_base`."""
+    c_init: float = 1.25
+    """puct: c(s) = log((1 + N(s) + c_base) / c_base) + c_init, for Q in [-1, 1] (AlphaZero: 1.25; its pseudocode has Q
+    in [0, 1], where the same number explores twice as much: that is 2.5 here)."""
+    c_base: float = 19_652.0
+    """puct: visits after which c(s) has grown by log 2 (AlphaZero: 19,652)."""
+    fpu: Literal["zero", "loss", "parent"] = "zero"
+    """puct: Q of a move not yet visited. zero: a draw (AlphaGo Zero); loss: -1 (AlphaZero's pseudocode); parent: the
+    node's own value less `fpu_reduction` times the root of the visited moves' prior (Leela Zero)."""
+    fpu_reduction: float = 0.25
+    """puct: see `fpu`."""
+    dirichlet_fraction: float | None = None
+    """puct: share of Dirichlet noise in the root's prior, in self-play (papers: 0.25); None is 0.25, and for gumbel,
+    which must have none, 0."""
+    dirichlet_alpha: float = 0.0
+    """puct: concentration of that noise (AlphaZero: 0.3 chess, 0.15 shogi, 0.03 Go); 0 is 10 / legal moves."""
+    temperature: float = 1.0
+    """puct: self-play draws moves in proportion to visits^(1 / temperature); 0 takes the most visited."""
+    temperature_plies: int = 30
+    """puct: after this many moves of a game the temperature is 0 (AlphaGo Zero: 30, AlphaZero: no end)."""
+    reuse: Literal["evaluation", "always", "never"] = "evaluation"
+    """puct: where a search goes on with the part of the last tree that the moves since have led to: in play and
+    matches, in self-play too (inherited visits drown the root's noise), or nowhere."""
+    reuse_nodes: int = 0
+    """puct: nodes that are kept of the last tree, the oldest first; 0 is as many as simulations."""
+
+    full_search_share: float = 1.0
+    """Playout cap randomisation (Wu 2019, 3.1): the share of moves that are searched in full and trained on; the rest
+    are searched with `cheap_simulations`, without noise, and not trained on (KataGo: 0.25)."""
+    cheap_simulations: int = 0
+    """Simulations of a move that is not searched in full (KataGo: a sixth); at least 1 if there are such moves."""
+    forced_playouts: float = 0.0
+    """puct: k of forced playouts and policy target pruning (Wu 2019, 3.2): a visited move of the root gets at least
+    sqrt(k P N) visits, and what was only forced is taken out of the target (KataGo: 2); 0 is off."""
 
     def with_simulations(self, num_simulations: int) -> SearchConfig:
         """The same search with another budget."""
         return dataclasses.replace(self, num_simulations=num_simulations)
+
+    @property
+    def noise_fraction(self) -> float:
+        """The share of Dirichlet noise in the root's prior, in self-play."""
+        if self.dirichlet_fraction is None:
+            return 0.25 if self.policy == "puct" else 0.0
+        return self.dirichlet_fraction
+
+    @property
+    def kept_nodes(self) -> int:
+        """Nodes kept of the last tree where trees are reused."""
+        return self.reuse_nodes or self.num_simulations
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,6 +189,20 @@ class RatingConfig:
 
 
 @dataclasses.dataclass(frozen=True)
+class LadderConfig:
+    """Pure Monte Carlo tree search that gets more simulations after each match it has lost in full."""
+
+    first: int = 1_000
+    """Simulations a move of the first opponent (textbook: 1,000)."""
+    step: int = 1_000
+    """Simulations added after a match that the player has won in full (textbook: 1,000)."""
+    most: int = 5_000
+    """The ladder ends here (textbook: it has no end)."""
+    games: int = 10
+    """Games of a match, half of them with either colour (textbook: 10)."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Config:
     """A whole run."""
 
@@ -167,22 +236,6 @@ class Config:
         return iterations * self.selfplay.moves
 
 
-def preset(game: Game, name: str = "laptop") -> Config:
-    """The settings of a game's preset, or of the general one for a game that has none of its own.
-
-    Raises ValueError for a preset that doesn't exist.
-    """
-    changes: dict[str, dict[str, Any]] = {}
-    own = PRESETS.get(game.name, {})
-    if name not in GENERAL_PRESETS and name not in own:
-        known = ", ".join(dict.fromkeys([*GENERAL_PRESETS, *own]))
-        raise ValueError(f"no preset {name!r} for {game.name}; its presets: {known}")
-    for source in (GENERAL_PRESETS.get(name, {}), own.get("laptop", {}) if name == "demo" else {}, own.get(name, {})):
-        for stage, fields in source.items():
-            changes[stage] = changes.get(stage, {}) | fields
-    return replace(Config(game=game), changes)
-
-
 def replace(config: Config, changes: dict[str, dict[str, Any]]) -> Config:
     """The configuration with `changes[stage][field]` put in; the stage "run" holds the fields of Config itself."""
     stages = {
@@ -209,7 +262,20 @@ def validate(config: Config, *, devices: int) -> None:
         ("network", "value_channels", 1),
         ("network", "value_hidden", 1),
         ("search", "num_simulations", 1),
+        ("search", "max_depth", 0),
         ("search", "max_num_considered_actions", 1),
+        ("search", "value_scale", 0),
+        ("search", "maxvisit_init", 0),
+        ("search", "c_puct", 0),
+        ("search", "c_init", 0),
+        ("search", "c_base", 1),
+        ("search", "fpu_reduction", 0),
+        ("search", "dirichlet_alpha", 0),
+        ("search", "temperature", 0),
+        ("search", "temperature_plies", 0),
+        ("search", "reuse_nodes", 0),
+        ("search", "cheap_simulations", 0),
+        ("search", "forced_playouts", 0),
         ("selfplay", "lanes", 1),
         ("selfplay", "moves", 1),
         ("selfplay", "opening_plies", 0),
@@ -231,6 +297,7 @@ def validate(config: Config, *, devices: int) -> None:
     ):
         value = getattr(getattr(config, stage), field)
         require(value >= least, f"{stage}.{field} must be at least {least}, got {value}")
+    _require_search(config.search, require)
     require(config.iterations >= 1, f"iterations must be at least 1, got {config.iterations}")
     require(config.minutes >= 0, f"minutes must be at least 0 (0 is no limit), got {config.minutes}")
     require(0 <= config.devices <= devices, f"devices={config.devices}, but there are {devices} (0 takes all)")
@@ -247,10 +314,11 @@ def validate(config: Config, *, devices: int) -> None:
         batch <= capacity,
         f"learner.batch_size={batch} is larger than the replay of {capacity} positions; raise replay.capacity",
     )
+    most = int(capacity // 2 * config.search.full_search_share)
     require(
-        config.replay.min_fill <= capacity // 2,
+        config.replay.min_fill <= most,
         f"replay.min_fill={config.replay.min_fill} may never be reached in a replay of {capacity} positions, part of "
-        f"which belong to unfinished games; it may be up to half, {capacity // 2}",
+        f"which belong to unfinished games or are not searched in full; it may be up to half, {most}",
     )
     require(config.rating.games % 2 == 0, f"rating.games={config.rating.games} must be even: colours are swapped")
     require(
@@ -263,6 +331,42 @@ def validate(config: Config, *, devices: int) -> None:
         value = getattr(config.learner, field)
         require(0 <= value <= 1, f"learner.{field}={value} must lie between 0 and 1")
     require(config.learner.average_decay < 1, "learner.average_decay=1 would never learn; it must be below 1")
+
+
+def _require_search(search: SearchConfig, require: Callable[[bool, str], None]) -> None:
+    """What settings of a search mean nothing together."""
+    fraction, share = search.dirichlet_fraction, search.full_search_share
+    require(
+        fraction is None or 0 <= fraction <= 1,
+        f"search.dirichlet_fraction={fraction} must lie between 0 and 1, or be None for the policy's own",
+    )
+    require(0 < share <= 1, f"search.full_search_share={share} must be above 0 and at most 1")
+    if share < 1:
+        require(
+            1 <= search.cheap_simulations < search.num_simulations,
+            f"search.cheap_simulations={search.cheap_simulations}: with full_search_share={share} the other moves need "
+            f"at least 1 and fewer than num_simulations={search.num_simulations} simulations",
+        )
+        require(
+            search.reuse != "always",
+            "search.reuse=always keeps one tree from move to move, and full_search_share below 1 searches them "
+            "differently; set reuse=never or full_search_share=1",
+        )
+    if search.policy == "gumbel":
+        advice = "set search.policy=puct or leave it out"
+        require(
+            search.reuse != "always",
+            f"search.reuse=always: gumbel starts every tree at its root, whose visits count its rounds; {advice}",
+        )
+        require(
+            not fraction,
+            f"search.dirichlet_fraction={fraction}: gumbel explores by its own noise and takes none of Dirichlet's; "
+            f"{advice}",
+        )
+        require(
+            not search.forced_playouts,
+            f"search.forced_playouts={search.forced_playouts}: gumbel has no forced playouts; {advice}",
+        )
 
 
 def to_dict(config: Config) -> dict[str, Any]:
@@ -308,63 +412,3 @@ def differences(old: Config, new: Config) -> list[str]:
     before, after = flat(to_dict(old)), flat(to_dict(new))
     names = dict.fromkeys([*before, *after])
     return [f"{n}: {before.get(n)} -> {after.get(n)}" for n in names if before.get(n) != after.get(n)]
-
-
-GENERAL_PRESETS: dict[str, dict[str, dict[str, Any]]] = {
-    "laptop": {},
-    "accelerator": {
-        "network": {"blocks": 8, "channels": 128, "dtype": "bfloat16"},
-        "selfplay": {"lanes": 1024, "moves": 32},
-        "replay": {"capacity": 2_097_152, "min_fill": 131_072},
-        "learner": {"batch_size": 1024, "updates": 64},
-    },
-}
-"""Presets that every game has: stage -> field -> value; the stage "run" holds the fields of Config itself."""
-
-PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
-    "tic_tac_toe": {
-        "laptop": {
-            "run": {"minutes": 5.0, "iterations": 100_000},
-            "network": {"blocks": 2, "channels": 32, "policy_channels": 4, "value_channels": 4},
-            "selfplay": {"opening_plies": 5},
-            "search": {"num_simulations": 16},
-            "replay": {"capacity": 65_536, "min_fill": 2_048},
-            "learner": {"batch_size": 128, "updates": 8, "average_decay": 0.995},
-        },
-    },
-    "connect_four": {
-        "laptop": {
-            "run": {"minutes": 30.0, "iterations": 100_000},
-            "network": {"policy_channels": 4, "value_channels": 4},
-            "selfplay": {"opening_plies": 24},
-            "search": {"num_simulations": 16, "value_scale": 0.2},
-            "replay": {"capacity": 131_072, "min_fill": 2_048},
-            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
-            "checkpoint": {"network_every": 25},
-        },
-        "demo": {"run": {"minutes": 8.0}, "selfplay": {"opening_plies": 12}, "rating": {"max_networks": 10}},
-    },
-    "dots_and_boxes": {
-        "laptop": {
-            "run": {"minutes": 30.0, "iterations": 100_000},
-            "network": {"channels": 64, "policy_channels": 16, "value_channels": 8},
-            "selfplay": {"opening_plies": 16},
-            "search": {"num_simulations": 24, "value_scale": 0.2},
-            "replay": {"capacity": 131_072, "min_fill": 2_048},
-            "learner": {"batch_size": 64, "updates": 40, "average_decay": 0.997},
-            "checkpoint": {"network_every": 25},
-        },
-    },
-    "gomoku": {
-        "laptop": {
-            "run": {"minutes": 30.0, "iterations": 100_000},
-            "network": {"policy_channels": 4, "value_channels": 4},
-            "selfplay": {"opening_plies": 8},
-            "search": {"num_simulations": 24, "value_scale": 0.2},
-            "replay": {"capacity": 131_072, "min_fill": 2_048},
-            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
-            "checkpoint": {"network_every": 25},
-        },
-    },
-}
-"""Presets of single games, put over the general ones: game -> preset -> stage -> field -> value."""

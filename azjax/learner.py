@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from azjax.config import LearnerConfig
 from azjax.network import Network, Variables
 from azjax.replay import Sample
-from azjax.search.tree import mask_logits
+from azjax.slots import Slots, gather, make_slots, mask_logits
 from envs.core import Game
 
 Metrics = dict[str, Float[Array, ""]]
@@ -33,8 +33,8 @@ class Batch(NamedTuple):
     """Samples as the network sees them."""
 
     observation: Array  # [batch, height, width, channels]
-    legal: Array  # bool [batch, actions]
-    policy_target: Float[Array, "batch actions"]  # sums to 1
+    slots: Slots  # [batch, slots]
+    policy_target: Float[Array, "batch slots"]  # sums to 1
     value_target: Float[Array, " batch"]  # for the player to move
 
 
@@ -89,22 +89,25 @@ def make_batch(game: Game, config: LearnerConfig, samples: Sample, key: jax.Arra
     mix = config.search_value_weight
     value = (1 - mix) * samples.outcome + mix * samples.search_value.astype(jnp.float32)
     observation = jax.vmap(game.observe)(samples.state)
-    legal = jax.vmap(game.legal_action_mask)(samples.state)
+    slots = make_slots(game, samples.state)
     if config.symmetries and game.symmetries:
         which = jax.random.randint(key, value.shape, 0, len(game.symmetries))
-        observation, legal, policy = jax.vmap(functools.partial(_turn, game))(which, observation, legal, policy)
-    return Batch(observation, legal, policy, value)
+        observation, slots, policy = jax.vmap(functools.partial(_turn, game))(which, observation, slots, policy)
+    return Batch(observation, slots, policy, value)
 
 
 def _turn(
-    game: Game, which: Int[Array, ""], observation: Array, legal: Array, policy: Array
-) -> tuple[Array, Array, Array]:
+    game: Game, which: Int[Array, ""], observation: Array, slots: Slots, policy: Array
+) -> tuple[Array, Slots, Array]:
     """One sample under symmetry number `which`."""
     observation = jax.lax.switch(which, [symmetry.observation for symmetry in game.symmetries], observation)
+    if not isinstance(slots.actions, tuple):  # the columns stay, and stand for other actions
+        images = np.stack([np.append(symmetry.actions, game.num_actions) for symmetry in game.symmetries])
+        return observation, slots._replace(actions=jnp.asarray(images)[which][slots.actions]), policy
     # Action a becomes actions[a], so the new row's entry b comes from the inverse of b.
     source = np.stack([np.argsort(symmetry.actions) for symmetry in game.symmetries])
     from_action = jnp.asarray(source)[which]
-    return observation, legal[from_action], policy[from_action]
+    return observation, slots._replace(legal=slots.legal[from_action]), policy[from_action]
 
 
 def loss(network: Network, config: LearnerConfig, params: Any, batch_stats: Any, batch: Batch) -> tuple[Array, Any]:
@@ -113,8 +116,9 @@ def loss(network: Network, config: LearnerConfig, params: Any, batch_stats: Any,
     Returns the loss and (new batch_stats, metrics).
     """
     logits, value, batch_stats = network.train(params, batch_stats, batch.observation)
-    log_policy = jax.nn.log_softmax(mask_logits(logits, batch.legal))
-    cross_entropy = -jnp.sum(jnp.where(batch.legal, batch.policy_target * log_policy, 0.0), axis=-1)
+    legal = batch.slots.legal
+    log_policy = jax.nn.log_softmax(mask_logits(gather(logits, batch.slots), legal))
+    cross_entropy = -jnp.sum(jnp.where(legal, batch.policy_target * log_policy, 0.0), axis=-1)
     error = batch.value_target - value
     policy_loss, value_loss = jnp.mean(cross_entropy), jnp.mean(error**2)
     total = policy_loss + value_loss
@@ -126,7 +130,7 @@ def loss(network: Network, config: LearnerConfig, params: Any, batch_stats: Any,
         "policy_loss": policy_loss,
         "value_loss": value_loss,
         "policy_kl": policy_loss - target_entropy,
-        "policy_entropy": -jnp.mean(jnp.sum(jnp.where(batch.legal, jnp.exp(log_policy) * log_policy, 0.0), axis=-1)),
+        "policy_entropy": -jnp.mean(jnp.sum(jnp.where(legal, jnp.exp(log_policy) * log_policy, 0.0), axis=-1)),
         "value_error": jnp.mean(jnp.abs(error)),
         "value_variance": jnp.var(batch.value_target),
         "value_residual": jnp.var(error),

@@ -14,7 +14,7 @@ import tyro
 from tyro.conf import Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from azjax.config import Config
+from azjax.config import Config, LadderConfig
 from envs.core import Game
 
 T = TypeVar("T")
@@ -84,15 +84,31 @@ class CheckOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class LadderOptions:
+    """Lets a run's network climb the textbook's ladder: matches against Monte Carlo tree search with random playouts,
+    which gets more simulations whenever it has lost every game."""
+
+    directory: Annotated[Positional[Path], arg(metavar="DIR")]
+    """The run."""
+    ladder: Annotated[LadderConfig, arg(name="")] = dataclasses.field(default_factory=LadderConfig)
+    num_simulations: int = 64
+    """The network's simulations a move; 0 plays without search."""
+    iteration: Annotated[int | None, arg(metavar="INT", help_behavior_hint="(default: the newest)")] = None
+    """Which of the run's networks."""
+    seed: int = 0
+    """Of the playouts."""
+
+
+@dataclasses.dataclass(frozen=True)
 class PlayRunOptions:
-    """A game in the terminal against a run's network, or against a solver or random moves."""
+    """A game in the terminal against a run's network, or against rollouts, a solver or random moves."""
 
     you: Literal["first", "second", "none"] = "first"
     """Whether you move first or second; with none the opponent plays both sides."""
-    opponent: Literal["network", "solver", "random"] = "network"
+    opponent: Literal["network", "rollouts", "solver", "random"] = "network"
     """Whom to play against."""
     num_simulations: int = 64
-    """The network's simulations a move; 0 plays without search."""
+    """The opponent's simulations a move; 0 plays the network without search."""
     iteration: Annotated[int | None, arg(metavar="INT", help_behavior_hint="(default: the newest)")] = None
     """Which of the run's networks."""
     seed: int = 0
@@ -101,14 +117,16 @@ class PlayRunOptions:
 
 @dataclasses.dataclass(frozen=True)
 class PlayGameOptions:
-    """A game in the terminal against random moves or, where the game has one, a solver."""
+    """A game in the terminal against random moves, rollouts or, where the game has one, a solver."""
 
     game: Game
     """The rules' settings."""
     you: Literal["first", "second", "none"] = "first"
     """Whether you move first or second; with none the opponent plays both sides."""
-    opponent: Literal["solver", "random"] = "random"
-    """Whom to play against."""
+    opponent: Literal["rollouts", "solver", "random"] = "random"
+    """Whom to play against: rollouts are Monte Carlo tree search without a network."""
+    num_simulations: int = 1_000
+    """The rollouts' simulations a move."""
     seed: int = 0
     """Of the opponent's random choices, where it makes any."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from azjax.network import make_network
 from azjax.players import random_player, solver_player
 from azjax.rundir import RunDirectory, Snapshot
-from azjax.search import make_gumbel
+from azjax.search import Reusing, Search, make_match_search, make_rollouts, with_memory
 from envs.core import Game
 
 HELP = """\
@@ -70,18 +70,38 @@ def network_opponent(run: RunDirectory, snapshot: Snapshot, *, num_simulations: 
 
         return Opponent(f"{name}, without search", think)
 
-    search = make_gumbel(game, evaluate, run.config.search.with_simulations(num_simulations), explore=False)
+    search = make_match_search(game, evaluate, run.config.search.with_simulations(num_simulations))
+    return Opponent(f"{name} with {num_simulations} simulations a move", _thinker(game, search, snapshot.variables))
+
+
+def rollouts_opponent(game: Game, *, num_simulations: int) -> Opponent:
+    """Monte Carlo tree search with random playouts, without a network."""
+    think = _thinker(game, make_rollouts(game, num_simulations), None)
+    return Opponent(f"rollouts with {num_simulations} simulations a move", think)
+
+
+def _thinker(game: Game, search: Search | Reusing, variables: Any) -> Callable[[Any, jax.Array], Thought]:
+    """`think` of an opponent that searches; its tree goes on from move to move where the search reuses trees."""
+    start, search_on = with_memory(search)
 
     @jax.jit
-    def ponder(variables: Any, state: Any, key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        found = search(variables, key, jax.tree.map(lambda x: jnp.asarray(x)[None], state))
-        return found.action[0], found.value[0], found.main_line[0]
+    def ponder(variables: Any, state: Any, key: jax.Array, memory: Any) -> tuple[Any, Any]:
+        found, memory = search_on(variables, key, _batch_of_one(state), None, memory)
+        return (found.action[0], found.value[0], found.main_line[0]), memory
 
-    def think_ahead(state: Any, key: jax.Array) -> Thought:
-        action, value, line = jax.device_get(ponder(snapshot.variables, state, key))
+    memory = start(variables, _batch_of_one(game.init()))
+
+    def think(state: Any, key: jax.Array) -> Thought:
+        nonlocal memory
+        found, memory = ponder(variables, state, key, memory)
+        action, value, line = jax.device_get(found)
         return Thought(int(action), _score(value), [int(a) for a in line if a >= 0])
 
-    return Opponent(f"{name} with {num_simulations} simulations a move", think_ahead)
+    return think
+
+
+def _batch_of_one(state: Any) -> Any:
+    return jax.tree.map(lambda x: jnp.asarray(x)[None], state)
 
 
 def random_opponent(game: Game) -> Opponent:
@@ -89,7 +109,7 @@ def random_opponent(game: Game) -> Opponent:
     act = jax.jit(random_player(game).act)
 
     def think(state: Any, key: jax.Array) -> Thought:
-        return Thought(int(act(None, key, jax.tree.map(lambda x: jnp.asarray(x)[None], state))[0]), None, [])
+        return Thought(int(act(None, key, _batch_of_one(state))[0]), None, [])
 
     return Opponent("random moves", think)
 
@@ -101,7 +121,7 @@ def solver_opponent(game: Game) -> Opponent:
     act, values = jax.jit(player.act), jax.jit(solver.values)
 
     def think(state: Any, key: jax.Array) -> Thought:
-        action = int(act(player.params, key, jax.tree.map(lambda x: jnp.asarray(x)[None], state))[0])
+        action = int(act(player.params, key, _batch_of_one(state))[0])
         return Thought(action, _score(np.sign(np.max(values(solver.table, state)))), [])
 
     return Opponent("the solver", think)

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
 
 from azjax.network import Evaluate
 from azjax.openings import random_action
-from azjax.search import Search
+from azjax.search import Reusing, Search, make_rollouts
 from envs.core import Game, Solver
 
-Act = Callable[[Any, Array, Any], Int[Array, " lanes"]]
+Act = Callable[..., Any]
 
 
 class Player(NamedTuple):
@@ -24,11 +23,15 @@ class Player(NamedTuple):
     `act(params, key, states)` is pure and batched: states with a leading axis B -> int32 [B] actions. It consumes the
     key. Players that differ only in `params` share one `act`, so that a whole pool of checkpoints compiles once.
     In a game that is over, the action means nothing.
+
+    A player that remembers has `start(params, states) -> memory`, for games that begin, and its act is
+    `act(params, key, states, memory) -> (actions, memory)`; the memory has a leading axis B in every leaf.
     """
 
     name: str
     act: Act
     params: Any = None
+    start: Callable[[Any, Any], Any] | None = None
 
 
 def random_player(game: Game, name: str = "random") -> Player:
@@ -55,9 +58,18 @@ def raw_network_player(game: Game, evaluate: Evaluate, params: Any, name: str = 
     return Player(name, _raw_network_act(game, evaluate), params)
 
 
-def search_player(search: Search, params: Any, name: str = "search") -> Player:
-    """The player that makes the move `search(params, key, states).action`. The search consumes the key."""
-    return Player(name, _search_act(search), params)
+def search_player(search: Search | Reusing, params: Any, name: str = "search") -> Player:
+    """The player that makes the move `search(params, key, states).action`; it remembers if the search reuses its trees.
+    The search consumes the key."""
+    start = search.init if isinstance(search, Reusing) else None
+    return Player(name, _search_act(search), params, start)
+
+
+def rollout_player(game: Game, num_simulations: int, name: str = "") -> Player:
+    """The player of pure Monte Carlo tree search: UCB1 and random playouts, as many simulations a move as said."""
+    if num_simulations < 1:
+        raise ValueError(f"got {num_simulations} simulations; rollouts need at least 1")
+    return search_player(make_rollouts(game, num_simulations), None, name or f"rollouts {num_simulations}")
 
 
 # Each act below is built once for its arguments, so that two players of a kind hold the same function: under `jit` the
@@ -104,7 +116,15 @@ def _raw_network_act(game: Game, evaluate: Evaluate) -> Act:
 
 
 @functools.lru_cache
-def _search_act(search: Search) -> Act:
+def _search_act(search: Search | Reusing) -> Act:
+    if isinstance(search, Reusing):
+
+        def act_on(params, key, states, memory):
+            found, memory = search.search(params, key, states, None, memory)
+            return found.action, memory
+
+        return act_on
+
     def act(params, key, states):
         return search(params, key, states).action
 

@@ -17,7 +17,7 @@ from azjax.config import RatingConfig
 from azjax.network import make_network
 from azjax.players import Player, random_player, raw_network_player, search_player
 from azjax.rundir import RunDirectory, RunError, Snapshot
-from azjax.search import make_gumbel
+from azjax.search import make_match_search
 
 ANCHOR = "random"
 
@@ -29,7 +29,7 @@ def network_player(run: RunDirectory, snapshot: Snapshot, *, num_simulations: in
     if num_simulations == 0:
         return raw_network_player(run.config.game, network.evaluate, snapshot.variables, name)
     search_config = run.config.search.with_simulations(num_simulations)
-    search = make_gumbel(run.config.game, network.evaluate, search_config, explore=False)
+    search = make_match_search(run.config.game, network.evaluate, search_config)
     return search_player(search, snapshot.variables, name)
 
 

@@ -6,24 +6,25 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 
 class Trajectory(NamedTuple):
     """Moves of self-play, [time, lane] in every leaf."""
 
     state: Any  # before the move
-    policy_target: Float[Array, "*time lanes actions"]  # float16
+    policy_target: Float[Array, "*time lanes slots"]  # float16; which actions they are, the state tells (azjax.slots)
     search_value: Float[Array, "*time lanes"]  # the root's, for the player to move; float16
     reward: Float[Array, "*time lanes"]  # for the player who moved
     discount: Float[Array, "*time lanes"]  # 0 where the move ended the game
+    is_full: Bool[Array, "*time lanes"]  # False where the search was a cheap one, not to be learnt from
 
 
 class Sample(NamedTuple):
     """Positions to learn from, [batch] in every leaf. Values are for the player to move."""
 
     state: Any
-    policy_target: Float[Array, "*batch actions"]
+    policy_target: Float[Array, "*batch slots"]
     search_value: Float[Array, " *batch"]
     outcome: Float[Array, " *batch"]
 
@@ -71,20 +72,21 @@ def add(replay: Replay, moves: Trajectory, *, max_moves: int) -> Replay:
     return Replay(ring, replay.outcome.at[window].set(outcomes), written, finished)
 
 
-def eligible(replay: Replay) -> Int[Array, " lanes"]:
-    """How many positions of each lane may be trained on: those still there whose game has ended."""
+def eligible(replay: Replay) -> Bool[Array, "rows lanes"]:
+    """Which positions may be trained on: those whose game has ended, if they were searched in full."""
     rows = replay.outcome.shape[0]
-    return jnp.maximum(replay.finished - jnp.maximum(replay.written - rows, 0), 0)
+    last = replay.written - 1
+    position = last - (last - jnp.arange(rows)) % rows  # the newest that went into each row; below 0 there is none
+    ended = (position >= 0)[:, None] & (position[:, None] < replay.finished[None])
+    return ended & replay.moves.is_full
 
 
 def sample(replay: Replay, key: jax.Array, shape: tuple[int, ...]) -> Sample:
     """Positions drawn uniformly, with replacement, from all eligible ones; there must be one. Consumes the key."""
-    rows = replay.outcome.shape[0]
-    counts = eligible(replay)
-    ends = jnp.cumsum(counts)
+    lanes = replay.outcome.shape[1]
+    ends = jnp.cumsum(eligible(replay).reshape(-1), dtype=jnp.int32)
     drawn = jax.random.randint(key, shape, 0, jnp.maximum(ends[-1], 1), jnp.int32)
-    lane = jnp.searchsorted(ends, drawn, side="right").astype(jnp.int32)
-    offset = drawn - (ends - counts)[lane]
-    row = (jnp.maximum(replay.written - rows, 0) + offset) % rows
+    place = jnp.searchsorted(ends, drawn, side="right").astype(jnp.int32)
+    row, lane = place // lanes, place % lanes
     moves = jax.tree.map(lambda x: x[row, lane], replay.moves)
     return Sample(moves.state, moves.policy_target, moves.search_value, replay.outcome[row, lane])

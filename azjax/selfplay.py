@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, UInt
 
+from azjax import slots
 from azjax.network import Variables
 from azjax.openings import random_opening
 from azjax.replay import Trajectory
-from azjax.search import Search
+from azjax.search import Reusing, Search, with_memory
 from envs.core import Game
 
 
@@ -46,14 +47,26 @@ def init_lanes(game: Game, key: jax.Array, *, lanes: int, opening_plies: int) ->
 
 
 def play(
-    game: Game, search: Search, variables: Variables, lanes: Lanes, key: jax.Array, *, moves: int, opening_plies: int
+    game: Game,
+    search: Search | Reusing,
+    variables: Variables,
+    lanes: Lanes,
+    key: jax.Array,
+    *,
+    moves: int,
+    opening_plies: int,
 ) -> tuple[Lanes, Trajectory, Games]:
-    """Plays `moves` moves in every lane; where a game ends, the next move begins a new one. Consumes the key."""
-    step = jax.vmap(game.step)
+    """Plays `moves` moves in every lane; where a game ends, the next move begins a new one. Consumes the key.
 
-    def play_move(lanes: Lanes, key: jax.Array) -> tuple[Lanes, tuple[Trajectory, Games]]:
+    A search that reuses its trees starts with none: what the last ones were searched with has learnt since.
+    """
+    step = jax.vmap(game.step)
+    remember, search_on = with_memory(search)
+
+    def play_move(carry: tuple[Lanes, Any], key: jax.Array) -> tuple[tuple[Lanes, Any], tuple[Trajectory, Games]]:
+        lanes, memory = carry
         search_key, opening_key = jax.random.split(key)
-        found = search(variables, search_key, lanes.state)
+        found, memory = search_on(variables, search_key, lanes.state, lanes.plies, memory)
         state, transition = step(lanes.state, found.action)
         over = transition.terminated
         sign = jnp.where(lanes.state.player == 0, 1.0, -1.0)
@@ -69,13 +82,16 @@ def play(
             search_value=found.value.astype(jnp.float16),
             reward=transition.reward,
             discount=transition.discount,
+            is_full=found.is_full,
         )
         entropy = jnp.sum(jax.scipy.special.entr(found.action_weights), axis=-1)
         games = Games(over, transition.truncated, played.plies, played.score, played.moves_hash, entropy)
         new = init_lanes(game, opening_key, lanes=over.shape[0], opening_plies=opening_plies)
-        return jax.tree.map(lambda a, b: jnp.where(_align(over, a), a, b), new, played), (trajectory, games)
+        lanes = jax.tree.map(lambda a, b: jnp.where(_align(over, a), a, b), new, played)
+        return (lanes, memory), (trajectory, games)
 
-    lanes, (trajectory, games) = jax.lax.scan(play_move, lanes, jax.random.split(key, moves))
+    start = (lanes, remember(variables, lanes.state))
+    (lanes, _), (trajectory, games) = jax.lax.scan(play_move, start, jax.random.split(key, moves))
     return lanes, trajectory, games
 
 
@@ -111,4 +127,5 @@ def _hash_states(states: Any) -> UInt[Array, " lanes"]:
 def example_move(game: Game) -> Trajectory:
     """The shapes and types of one lane's move, as zeros."""
     state = jax.tree.map(jnp.zeros_like, game.init())
-    return Trajectory(state, jnp.zeros(game.num_actions, jnp.float16), jnp.float16(0), jnp.float32(0), jnp.float32(0))
+    target = jnp.zeros(slots.num_slots(game), jnp.float16)
+    return Trajectory(state, target, jnp.float16(0), jnp.float32(0), jnp.float32(0), jnp.bool(False))

@@ -16,7 +16,7 @@ from azjax.config import Config
 from azjax.learner import Learner
 from azjax.network import make_network
 from azjax.replay import Replay
-from azjax.search import make_gumbel
+from azjax.search import make_selfplay_search
 from azjax.selfplay import Games, Lanes
 
 Metrics = dict[str, Shaped[Array, ""]]
@@ -49,7 +49,7 @@ def make_trainer(config: Config, mesh: Mesh) -> Trainer:
     """The training loop's body. `mesh` has one axis, `data`, whose size divides the lanes and the batch."""
     game = config.game
     network = make_network(game, config.network)
-    search = make_gumbel(game, network.evaluate, config.search, explore=True)
+    search = make_selfplay_search(game, network.evaluate, config.search)
     total_updates = config.iterations * config.learner.updates
     optimizer = learner.make_optimizer(config.learner, total_updates=total_updates)
     schedule = learner.make_schedule(config.learner, total_updates=total_updates)
@@ -92,7 +92,7 @@ def make_trainer(config: Config, mesh: Mesh) -> Trainer:
             opening_plies=config.selfplay.opening_plies,
         )
         store = replay.add(store, moves, max_moves=game.max_moves)
-        return lanes, store, games, replay.eligible(store)
+        return lanes, store, games, jnp.sum(replay.eligible(store), axis=0)
 
     @functools.partial(jax.shard_map, mesh=mesh, in_specs=(replay_spec, whole), out_specs=by_row, check_vma=False)
     def draw_samples(store: Replay, key: jax.Array) -> Any:

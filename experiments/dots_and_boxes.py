@@ -42,7 +42,7 @@ from azjax.arena import play_match
 from azjax.network import make_network
 from azjax.players import search_player, solver_player
 from azjax.rundir import RunDirectory
-from azjax.search import make_gumbel
+from azjax.search import make_search
 
 ARTICLE = Path(__file__).parents[1] / "tests" / "data" / "dots_and_boxes_article_position.json"
 
@@ -61,7 +61,7 @@ def against_perfect_play(run: RunDirectory, num_simulations: int, games: int) ->
     """A match against the solver, which draws equally good lines at random; the second player wins with best play."""
     game = run.config.game
     evaluate = make_network(game, run.config.network).evaluate
-    search = make_gumbel(game, evaluate, run.config.search.with_simulations(num_simulations), explore=False)
+    search = make_search(game, evaluate, run.config.search.with_simulations(num_simulations))
     player = search_player(search, run.load_network().variables)
     result = play_match(game, player, solver_player(game), games=games, key=jax.random.key(0), opening_plies=0)
     for seat, tally in (("second", result.as_second), ("first", result.as_first)):
@@ -76,12 +76,8 @@ def article(run: RunDirectory, num_simulations: int) -> None:
     drawn = np.concatenate([board[:4, :3].ravel(), board[4:].ravel()]).astype(bool)
     state = game.init()
     state = state._replace(lines=jnp.asarray(drawn), score=jnp.asarray(board[:2, 3].astype(np.int8)))
-    search = make_gumbel(
-        game,
-        make_network(game, run.config.network).evaluate,
-        run.config.search.with_simulations(num_simulations),
-        explore=False,
-    )
+    evaluate = make_network(game, run.config.network).evaluate
+    search = make_search(game, evaluate, run.config.search.with_simulations(num_simulations))
     variables, lines = run.load_network().variables, []
     for _ in range(2):
         found = jax.jit(search)(variables, jax.random.key(0), jax.tree.map(lambda x: x[None], state))

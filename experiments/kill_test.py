@@ -24,6 +24,7 @@ import numpy as np
 import envs
 from azjax import config as configs
 from azjax.checkpoint import Checkpoints, abstract
+from azjax.presets import preset
 from azjax.rundir import RunDirectory
 from azjax.session import make_mesh
 from azjax.train import make_trainer
@@ -47,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
     kills = 2 if options.smoke else options.kills
     changes = CHANGES | ({"run": {"iterations": 60, "minutes": 0.0}} if options.smoke else {})
-    config = configs.replace(configs.preset(envs.make("connect_four")), changes)
+    config = configs.replace(preset(envs.make("connect_four")), changes)
     with tempfile.TemporaryDirectory() as folder:
         runs = [Path(folder) / name for name in ("undisturbed", "killed")]
         for path in runs:

@@ -12,6 +12,7 @@ import envs
 from azjax import config as configs
 from azjax.check import check_run
 from azjax.cli import use_cache
+from azjax.presets import preset
 from azjax.progress import PlainReporter
 from azjax.rundir import RunDirectory
 from azjax.session import train
@@ -39,7 +40,7 @@ def arguments(description: str | None, *, run_dir: str) -> argparse.Namespace:
 def trained(game: envs.Game, run_dir: Path, *, smoke: bool) -> RunDirectory:
     """The game's laptop preset, trained to its end in `run_dir`; nothing is done twice."""
     use_cache()
-    config = configs.replace(configs.preset(game, "laptop"), {"rating": {"every": -1}})
+    config = configs.replace(preset(game, "laptop"), {"rating": {"every": -1}})
     config = configs.replace(config, SMOKE) if smoke else config
     run = RunDirectory.create(run_dir, config)
     train(run, PlainReporter(Console()))

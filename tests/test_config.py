@@ -8,6 +8,7 @@ from tiny import tiny_config
 
 import envs
 from azjax import config as configs
+from azjax import presets
 from azjax.config import Config
 
 GAMES = [envs.make(name) for name in envs.available()]
@@ -17,25 +18,25 @@ def every_preset():
     return [
         pytest.param(game, name, id=f"{game.name}-{name}")
         for game in GAMES
-        for name in {**configs.GENERAL_PRESETS, **configs.PRESETS.get(game.name, {})}
+        for name in {**presets.GENERAL_PRESETS, **presets.PRESETS.get(game.name, {})}
     ]
 
 
 @pytest.mark.parametrize("game, name", every_preset())
 def test_every_preset_makes_sense(game, name):
-    config = configs.preset(game, name)
+    config = presets.preset(game, name)
     assert config.game == game
     configs.validate(config, devices=1)
     assert configs.from_dict(json.loads(json.dumps(configs.to_dict(config)))) == config
 
 
 def test_presets_name_games_that_exist():
-    assert set(configs.PRESETS) <= set(envs.available())
+    assert set(presets.PRESETS) <= set(envs.available())
 
 
 def test_an_unknown_preset_lists_the_known_ones():
     with pytest.raises(ValueError, match="no preset 'huge' for gomoku; its presets: laptop, accelerator"):
-        configs.preset(envs.make("gomoku"), "huge")
+        presets.preset(envs.make("gomoku"), "huge")
 
 
 def test_replace_puts_changes_into_their_stages():

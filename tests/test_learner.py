@@ -51,7 +51,7 @@ def test_loss_is_the_papers():
     total, (_, metrics) = learner.loss(NETWORK, config, params, batch_stats, batch)
     outputs = NETWORK.train(params, batch_stats, batch.observation)
     logits, value = np.asarray(outputs[0], np.float64), np.asarray(outputs[1], np.float64)
-    legal = np.asarray(batch.legal)
+    legal = np.asarray(batch.slots.legal)
     exponents = np.exp(logits) * legal
     log_policy = np.log(np.where(legal, exponents / exponents.sum(-1, keepdims=True), 1))
     policy_loss = -(np.asarray(batch.policy_target, np.float64) * log_policy).sum(-1).mean()
@@ -72,8 +72,8 @@ def test_illegal_logits_get_no_gradient():
         return learner.loss(network, LearnerConfig(), {}, {}, batch)[0]
 
     gradient = jax.grad(policy_loss)(jnp.ones((16, 7)))
-    assert not np.any(gradient[~batch.legal])
-    assert np.any(gradient[batch.legal])
+    assert not np.any(gradient[~batch.slots.legal])
+    assert np.any(gradient[batch.slots.legal])
 
 
 def test_symmetry_turns_observation_mask_and_policy_together():
@@ -93,7 +93,7 @@ def test_symmetry_turns_observation_mask_and_policy_together():
             number
             for number, symmetry in enumerate(game.symmetries)
             if np.array_equal(turned.observation[row], symmetry.observation(plain.observation[row]))
-            and np.array_equal(turned.legal[row][symmetry.actions], plain.legal[row])
+            and np.array_equal(turned.slots.legal[row][symmetry.actions], plain.slots.legal[row])
             and np.allclose(turned.policy_target[row][symmetry.actions], plain.policy_target[row])
         ]
         assert fits

@@ -18,7 +18,7 @@ def random_moves(rng, count, *, end=0.2):
     return reward, discount
 
 
-def trajectory(reward, discount, start):
+def trajectory(reward, discount, start, is_full=None):
     shape = reward.shape
     number = np.broadcast_to(start + np.arange(shape[0])[:, None], shape)
     return Trajectory(
@@ -27,6 +27,7 @@ def trajectory(reward, discount, start):
         search_value=jnp.zeros(shape, jnp.float16),
         reward=jnp.asarray(reward, jnp.float32),
         discount=jnp.asarray(discount, jnp.float32),
+        is_full=jnp.ones(shape, bool) if is_full is None else jnp.asarray(is_full),
     )
 
 
@@ -43,13 +44,14 @@ def outcomes_by_hand(reward, discount):
     return outcome
 
 
-def filled(reward, discount, rows, max_moves):
+def filled(reward, discount, rows, max_moves, is_full=None):
     example = jax.tree.map(lambda x: x[0, 0], trajectory(reward, discount, 0))
     replay = init_replay(example, rows=rows, lanes=LANES)
     write = jax.jit(add, static_argnames="max_moves")
     for start in range(0, len(reward), TIME):
         part = slice(start, start + TIME)
-        replay = write(replay, trajectory(reward[part], discount[part], start), max_moves=max_moves)
+        full = None if is_full is None else is_full[part]
+        replay = write(replay, trajectory(reward[part], discount[part], start, full), max_moves=max_moves)
     return replay
 
 
@@ -61,7 +63,7 @@ def test_outcomes_and_eligible_positions_are_those_of_ended_games(rows, max_move
         discount[max_moves - 1 :: max_moves] = 0
     expected = outcomes_by_hand(reward, discount)
     replay = filled(reward, discount, rows, max_moves)
-    counts = np.asarray(eligible(replay))
+    counts = np.asarray(eligible(replay).sum(axis=0))
     checked = 0
     for lane in range(LANES):
         last_end = np.flatnonzero(discount[:, lane] == 0).max() + 1
@@ -95,6 +97,21 @@ def test_samples_are_uniform_over_the_eligible_positions():
     # Chi-square of uniformity: mean total - 1, standard deviation sqrt(2 total).
     chi = float(((times - 40_000 / total) ** 2 / (40_000 / total)).sum())
     assert abs(chi - (total - 1)) < 5 * np.sqrt(2 * total)
+
+
+def test_positions_of_cheap_searches_are_never_drawn():
+    """Playout cap randomisation trains on full searches alone; outcomes run through the cheap ones all the same."""
+    rng = np.random.default_rng(4)
+    reward, discount = random_moves(rng, 40)
+    is_full = rng.random((40, LANES)) < 0.3
+    replay = filled(reward, discount, 24, 100, is_full)
+    expected = outcomes_by_hand(reward, discount)
+    drawn = jax.jit(sample, static_argnames="shape")(replay, jax.random.key(0), shape=(5_000,))
+    number, lane = (np.asarray(leaf) for leaf in drawn.state)
+    assert is_full[number, lane].all()
+    np.testing.assert_array_equal(drawn.outcome, expected[number, lane])
+    there = is_full & ~np.isnan(expected) & (np.arange(40) >= 16)[:, None]
+    assert set(zip(number, lane, strict=True)) == set(zip(*np.nonzero(there), strict=True))
 
 
 def test_views_of_both_players_add_up_to_nothing():

@@ -7,83 +7,36 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 import pytest
+from positions import NOTHING, hashed, play_out, random_states, stack, uniform
 
 import envs
 from azjax.config import SearchConfig
-from azjax.network import Variables
-from azjax.search import make_gumbel
-from azjax.search.tree import make_tree_functions, mask_logits
-
-NOTHING = Variables((), ())
-
-
-def uniform(variables, observations):
-    """A network that knows nothing."""
-    del variables
-    rows = observations.shape[0]
-    return jnp.zeros((rows, 9)), jnp.zeros(rows)
+from azjax.search import make_gumbel, make_puct
+from azjax.search.loop import make_loop
+from azjax.search.puct import select_action
+from azjax.search.rollouts import select_ucb1
+from azjax.search.tree import make_tree_functions
+from azjax.slots import mask_logits
 
 
 @functools.cache
-def hashed(actions):
-    """A network with definite opinions that mean nothing, on illegal actions too."""
-
-    def evaluate(variables, observations):
-        del variables
-        flat = observations.reshape(observations.shape[0], -1).astype(jnp.float32)
-        weights = jax.random.normal(jax.random.key(7), (flat.shape[1], actions + 1))
-        mixed = jnp.sin(3 * flat @ weights)
-        return 8 * mixed[:, :-1], mixed[:, -1]
-
-    return evaluate
+def searching(policy, game, evaluate, num_simulations, explore=False):
+    config = SearchConfig(policy=policy, num_simulations=num_simulations)
+    return jax.jit((make_puct if policy == "puct" else make_gumbel)(game, evaluate, config, explore=explore))
 
 
-def play_out(game, moves):
-    state = game.init()
-    for move in moves:
-        state, _ = game.step(state, jnp.int32(move))
-    return state
-
-
-def stack(states):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-
-
-@functools.cache
-def random_states(game, count, most_plies):
-    """Live positions of random games of 0 to `most_plies` plies."""
-
-    def one(key):
-        plies = jax.random.randint(key, (), 0, most_plies + 1)
-
-        def body(ply, state):
-            mask = game.legal_action_mask(state)
-            draw = jax.random.uniform(jax.random.fold_in(key, ply), mask.shape)
-            after, transition = game.step(state, jnp.argmax(jnp.where(mask, draw, -1)).astype(jnp.int32))
-            plays = (ply < plies) & ~transition.terminated
-            return jax.tree.map(lambda new, old: jnp.where(plays, new, old), after, state)
-
-        return jax.lax.fori_loop(0, most_plies, body, jax.tree.map(jnp.asarray, game.init()))
-
-    return jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(5), count))
-
-
-@functools.cache
-def gumbel(game, evaluate, num_simulations, explore=False):
-    config = SearchConfig(num_simulations=num_simulations)
-    return jax.jit(make_gumbel(game, evaluate, config, explore=explore))
-
-
+either_policy = pytest.mark.parametrize("policy", ["gumbel", "puct"])
 TIC_TAC_TOE = envs.make("tic_tac_toe")
 CONNECT_FOUR = envs.make("connect_four")
 BOXES = envs.make("dots_and_boxes", rows=2, columns=2)
 
 
+@either_policy
 @pytest.mark.parametrize("game", [TIC_TAC_TOE, CONNECT_FOUR, BOXES], ids=lambda game: game.name)
-def test_no_visit_falls_on_an_illegal_action_at_the_root(game):
+def test_no_visit_falls_on_an_illegal_action_at_the_root(game, policy):
     states = random_states(game, 64, game.max_moves - 1)
     legal = jax.vmap(game.legal_action_mask)(states)
-    found = gumbel(game, hashed(game.num_actions), 24, explore=True)(NOTHING, jax.random.key(0), states)
+    found = searching(policy, game, hashed(game.num_actions), 24, explore=True)(NOTHING, jax.random.key(0), states)
     assert not np.any(found.visit_counts[~legal])
     assert not np.any(found.action_weights[~legal])
     assert np.all(jnp.take_along_axis(legal, found.action[:, None], axis=1))
@@ -92,20 +45,46 @@ def test_no_visit_falls_on_an_illegal_action_at_the_root(game):
     assert np.all(np.isfinite(found.value)) and np.all(np.abs(found.value) <= 1)
 
 
-@pytest.mark.parametrize("game", [TIC_TAC_TOE, CONNECT_FOUR, BOXES], ids=lambda game: game.name)
-def test_no_visit_falls_on_an_illegal_action_inside(game):
-    """Law 2 inside the tree: every visited edge of every live node is a legal move of that node's state."""
+SELECTIONS = {
+    "gumbel": mctx.gumbel_muzero_interior_action_selection,
+    "rollouts": select_ucb1,
+    "puct": functools.partial(select_action, config=SearchConfig()),
+    "puct, parent": functools.partial(select_action, config=SearchConfig(fpu="parent", c_puct=5.0)),
+}
+
+
+@pytest.mark.parametrize("value", ["hashed", "lost"])
+@pytest.mark.parametrize("selection", SELECTIONS)
+@pytest.mark.parametrize("game", [TIC_TAC_TOE, BOXES], ids=lambda game: game.name)
+def test_no_visit_falls_on_an_illegal_action_inside(game, selection, value):
+    """Law 2 inside the tree: every visited edge of every live node is a legal move of that node's state. Where every
+    position looks lost, an unvisited illegal move would look better than all others."""
     states = random_states(game, 64, game.max_moves - 1)
-    root, recurrent_fn = make_tree_functions(game, hashed(game.num_actions))
+    network = hashed(game.num_actions)
+
+    def evaluate(variables, observations):
+        logits, opinion = network(variables, observations)
+        mover_sees = observations.sum(axis=(1, 2, 3)) % 2 == 0
+        return logits, jnp.where(mover_sees, 1.0, -1.0) if value == "lost" else opinion
+
+    root, recurrent_fn = make_tree_functions(game, evaluate)
+    select = SELECTIONS[selection]
 
     @jax.jit
     def tree_of(states):
-        illegal = ~jax.vmap(game.legal_action_mask)(states)
-        output = mctx.gumbel_muzero_policy(
-            NOTHING, jax.random.key(0), root(NOTHING, states), recurrent_fn, 48, illegal, max_num_considered_actions=8
+        loop = make_loop(NOTHING, recurrent_fn, lambda *args: select(*args, 0), select, max_depth=48)
+        tree = mctx.search(
+            NOTHING,
+            jax.random.key(0),
+            root=root(NOTHING, states),
+            recurrent_fn=recurrent_fn,
+            root_action_selection_fn=lambda *args: select(*args, 0),
+            interior_action_selection_fn=select,
+            num_simulations=48,
+            loop_fn=loop,
         )
-        nodes = output.search_tree.embeddings
-        return output.search_tree, jax.vmap(jax.vmap(game.legal_action_mask))(nodes), nodes.terminated
+        nodes = tree.embeddings.state
+        return tree, jax.vmap(jax.vmap(game.legal_action_mask))(nodes), nodes.terminated
 
     tree, legal, over = tree_of(states)
     live = (tree.node_visits > 0) & ~over
@@ -114,12 +93,13 @@ def test_no_visit_falls_on_an_illegal_action_inside(game):
     assert all(np.all(np.isfinite(leaf)) for leaf in (tree.node_values, tree.children_values, tree.children_rewards))
 
 
+@either_policy
 @pytest.mark.parametrize(
     "moves, mate, num_simulations",
     [([0, 3, 1, 4], 2, 2), ([3, 1, 5, 2, 7, 4, 6, 8], 0, 150)],
     ids=["the prior's choice", "the only move"],
 )
-def test_a_winning_edge_keeps_its_value_and_nan_does_not_leak(moves, mate, num_simulations):
+def test_a_winning_edge_keeps_its_value_and_nan_does_not_leak(policy, moves, mate, num_simulations):
     """Law 3: 150 visits to a mate leave Q = 1 exactly, though the network is NaN in the finished position."""
 
     def evaluate(variables, observations):
@@ -129,17 +109,18 @@ def test_a_winning_edge_keeps_its_value_and_nan_does_not_leak(moves, mate, num_s
         return jnp.where(over[:, None], jnp.nan, logits), jnp.where(over, jnp.nan, -0.9)
 
     state = play_out(TIC_TAC_TOE, moves)
-    found = gumbel(TIC_TAC_TOE, evaluate, num_simulations)(NOTHING, jax.random.key(0), stack([state]))
+    found = searching(policy, TIC_TAC_TOE, evaluate, num_simulations)(NOTHING, jax.random.key(0), stack([state]))
     assert int(found.visit_counts[0, mate]) == num_simulations
     assert found.qvalues[0, mate] == 1.0
     assert np.isfinite(found.value[0])
     assert int(found.action[0]) == mate and float(found.action_weights[0, mate]) > 0.99
 
 
-def test_rows_do_not_influence_each_other():
+@either_policy
+def test_rows_do_not_influence_each_other(policy):
     """Law 8: permuting the batch permutes the result, and a row alone is as among others."""
     states = random_states(CONNECT_FOUR, 64, 30)
-    search = gumbel(CONNECT_FOUR, hashed(7), 24)
+    search = searching(policy, CONNECT_FOUR, hashed(7), 24)
     order = np.random.default_rng(0).permutation(64)
     straight = search(NOTHING, jax.random.key(0), states)
     permuted = search(NOTHING, jax.random.key(0), jax.tree.map(lambda x: x[order], states))
@@ -151,16 +132,18 @@ def test_rows_do_not_influence_each_other():
     np.testing.assert_allclose(alone.value[0], straight.value[3], atol=1e-6)
 
 
+@either_policy
 @pytest.mark.parametrize("moves, best", [([0, 3, 8, 4], 5), ([0, 3, 1, 4], 2), ([1, 0, 3, 8, 7], 4)])
-def test_block_and_win_in_one(moves, best):
+def test_block_and_win_in_one(policy, moves, best):
     """SE-01: the first is lost but for 5, which a wrong sign of the discount misses; for the second player too."""
     states = stack([play_out(TIC_TAC_TOE, moves)])
-    found = gumbel(TIC_TAC_TOE, uniform, 64)(NOTHING, jax.random.key(0), states)
+    found = searching(policy, TIC_TAC_TOE, uniform(9), 64)(NOTHING, jax.random.key(0), states)
     assert int(found.action[0]) == best
 
 
+@either_policy
 @pytest.mark.parametrize("rows, columns", [(1, 2), (2, 2)])
-def test_value_has_the_exact_sign_where_players_move_twice(rows, columns):
+def test_value_has_the_exact_sign_where_players_move_twice(rows, columns, policy):
     """SE-02: in the last four plies of dots and boxes a big search finds the best line, with the solver's sign."""
     game = envs.make("dots_and_boxes", rows=rows, columns=columns)
     solver = game.solver()
@@ -171,11 +154,7 @@ def test_value_has_the_exact_sign_where_players_move_twice(rows, columns):
     decided = late & np.asarray(exact != 0)
     assert decided.sum() >= 10
 
-    def evaluate(variables, observations):
-        del variables
-        return jnp.zeros((observations.shape[0], game.num_actions)), jnp.zeros(observations.shape[0])
-
-    found = gumbel(game, evaluate, 400)(NOTHING, jax.random.key(0), states)
+    found = searching(policy, game, uniform(game.num_actions), 400)(NOTHING, jax.random.key(0), states)
     values = jax.vmap(solver.values, in_axes=(None, 0))(solver.table, states)
     chosen = jnp.take_along_axis(values, found.action[:, None], axis=1)[:, 0]
     np.testing.assert_array_equal(np.sign(chosen)[late], np.sign(exact)[late])
@@ -192,7 +171,7 @@ def test_equal_values_leave_the_target_at_the_prior():
         return logits, jnp.where(stones % 2 == 0, 0.3, -0.3)  # the first player's advantage is always the same
 
     start = stack([CONNECT_FOUR.init(), play_out(CONNECT_FOUR, [3])])
-    found = gumbel(CONNECT_FOUR, evaluate, 32)(NOTHING, jax.random.key(0), start)
+    found = searching("gumbel", CONNECT_FOUR, evaluate, 32)(NOTHING, jax.random.key(0), start)
     prior = jax.nn.softmax(evaluate(NOTHING, jax.vmap(CONNECT_FOUR.observe)(start))[0])
     np.testing.assert_allclose(found.action_weights, prior, atol=1e-3)
     np.testing.assert_allclose(found.value, [0.3, -0.3], atol=1e-5)
@@ -210,15 +189,15 @@ def test_masked_logits_stay_a_distribution():
 def test_finished_roots_are_harmless_companions():
     over = play_out(TIC_TAC_TOE, [0, 3, 1, 4, 2])
     live = play_out(TIC_TAC_TOE, [0, 3, 8, 4])
-    both = gumbel(TIC_TAC_TOE, uniform, 64)(NOTHING, jax.random.key(0), stack([over, live]))
-    alone = gumbel(TIC_TAC_TOE, uniform, 64)(NOTHING, jax.random.key(0), stack([live]))
+    both = searching("gumbel", TIC_TAC_TOE, uniform(9), 64)(NOTHING, jax.random.key(0), stack([over, live]))
+    alone = searching("gumbel", TIC_TAC_TOE, uniform(9), 64)(NOTHING, jax.random.key(0), stack([live]))
     np.testing.assert_array_equal(both.visit_counts[1], alone.visit_counts[0])
     assert all(np.all(np.isfinite(np.asarray(leaf))) for leaf in both)
 
 
 def test_main_line_is_a_legal_continuation():
     states = random_states(CONNECT_FOUR, 64, 30)
-    found = gumbel(CONNECT_FOUR, hashed(7), 24)(NOTHING, jax.random.key(0), states)
+    found = searching("gumbel", CONNECT_FOUR, hashed(7), 24)(NOTHING, jax.random.key(0), states)
     np.testing.assert_array_equal(found.main_line[:, 0], found.action)
     step = jax.jit(CONNECT_FOUR.step)
     deepest = 0
@@ -236,7 +215,7 @@ def test_main_line_is_a_legal_continuation():
 
 def test_exploration_draws_and_evaluation_does_not():
     states = stack([TIC_TAC_TOE.init()] * 32)
-    explored = gumbel(TIC_TAC_TOE, uniform, 8, explore=True)(NOTHING, jax.random.key(0), states)
-    settled = gumbel(TIC_TAC_TOE, uniform, 8)(NOTHING, jax.random.key(0), states)
+    explored = searching("gumbel", TIC_TAC_TOE, uniform(9), 8, explore=True)(NOTHING, jax.random.key(0), states)
+    settled = searching("gumbel", TIC_TAC_TOE, uniform(9), 8)(NOTHING, jax.random.key(0), states)
     assert len(np.unique(explored.action)) > 3
     assert len(np.unique(settled.action)) == 1

@@ -7,9 +7,12 @@ from typing import Any
 
 import jax
 import mctx
+from jaxtyping import Array, Int
 
+from azjax import slots
 from azjax.config import SearchConfig
 from azjax.network import Evaluate, Variables
+from azjax.search.loop import make_loop
 from azjax.search.tree import Search, SearchOutput, make_tree_functions, summarise
 from envs.core import Game
 
@@ -26,20 +29,37 @@ def make_gumbel(game: Game, evaluate: Evaluate, config: SearchConfig, *, explore
         maxvisit_init=config.maxvisit_init,
         rescale_values=config.rescale_values,
     )
+    select_root = functools.partial(
+        mctx.gumbel_muzero_root_action_selection,
+        num_simulations=config.num_simulations,
+        max_num_considered_actions=considered,
+        qtransform=qtransform,
+    )
+    select_interior = functools.partial(mctx.gumbel_muzero_interior_action_selection, qtransform=qtransform)
 
-    def search(variables: Variables, key: jax.Array, states: Any) -> SearchOutput:
-        illegal = ~jax.vmap(game.legal_action_mask)(states)
+    def search(
+        variables: Variables, key: jax.Array, states: Any, plies: Int[Array, " lanes"] | None = None
+    ) -> SearchOutput:
+        del plies
+        legal = slots.make_slots(game, states).legal
         output = mctx.gumbel_muzero_policy(
             params=variables,
             rng_key=key,
             root=root_fn(variables, states),
             recurrent_fn=recurrent_fn,
             num_simulations=config.num_simulations,
-            invalid_actions=illegal,
+            invalid_actions=~legal,
             qtransform=qtransform,
             max_num_considered_actions=considered,
             gumbel_scale=1.0 if explore else 0.0,
+            loop_fn=make_loop(
+                variables,
+                recurrent_fn,
+                select_root,
+                select_interior,
+                max_depth=config.max_depth or config.num_simulations,
+            ),
         )
-        return summarise(output.action, output.action_weights, output.search_tree, illegal)
+        return summarise(output.action, output.action_weights, output.search_tree, legal)
 
     return search

@@ -10,23 +10,38 @@ import jax.numpy as jnp
 import mctx
 from jaxtyping import Array, Bool, Float, Int
 
+from azjax import slots
 from azjax.network import Evaluate, Variables
+from azjax.slots import Slots, mask_logits
 from envs.core import Game
 
 
 class SearchOutput(NamedTuple):
-    """What a search of `lanes` root states brings. Rows whose game is over mean nothing: drop them."""
+    """What a search of `lanes` root states brings. Rows whose game is over mean nothing: drop them.
 
-    action: Int[Array, " lanes"]
-    action_weights: Float[Array, "lanes actions"]  # the policy target; 0 on illegal actions
+    Where the game's actions far outnumber the legal ones, `slots` are the legal actions alone (see azjax.slots);
+    elsewhere slot k is action k.
+    """
+
+    action: Int[Array, " lanes"]  # an action of the game, whatever the slots
+    action_weights: Float[Array, "lanes slots"]  # the policy target; 0 on illegal actions
     value: Float[Array, " lanes"]  # the root's, for the player to move, in [-1, 1]
-    visit_counts: Int[Array, "lanes actions"]
-    qvalues: Float[Array, "lanes actions"]  # for the player to move; 0 where unvisited
+    visit_counts: Int[Array, "lanes slots"]
+    qvalues: Float[Array, "lanes slots"]  # for the player to move; 0 where unvisited
     main_line: Int[Array, "lanes depth"]  # the most visited actions from the root on, padded with -1
+    is_full: Bool[Array, " lanes"]  # False where playout cap randomisation made a cheap search: nothing to train on
 
 
-Search = Callable[[Variables, jax.Array, Any], SearchOutput]
+Search = Callable[..., SearchOutput]
 """(variables, key, root states [lanes]) -> SearchOutput. Consumes the key."""
+
+
+class Node(NamedTuple):
+    """What a tree keeps of a position, [lanes, nodes] in every leaf."""
+
+    state: Any
+    actions: Any  # int16 [slots]: the action of each slot; () where slot k is action k
+
 
 # Type checkers don't see the fields of chex's dataclasses.
 RootFnOutput: Any = mctx.RootFnOutput
@@ -35,69 +50,90 @@ RecurrentFnOutput: Any = mctx.RecurrentFnOutput
 MAIN_LINE = 8  # how many plies of the main line are kept
 
 
-def mask_logits(logits: Float[Array, "*batch actions"], legal: Bool[Array, "*batch actions"]) -> Float[Array, "..."]:
-    """Logits with illegal actions at the lowest finite value, shifted so that the best legal one is 0.
-
-    The mask comes first, so that whatever the network says of illegal actions can't push the legal ones out of range.
-    """
-    lowest = jnp.finfo(logits.dtype).min
-    masked = jnp.where(legal, logits, lowest)
-    best = jnp.max(masked, axis=-1, keepdims=True)
-    return jnp.where(legal, logits - best, lowest)
-
-
 def make_tree_functions(game: Game, evaluate: Evaluate) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """(root, recurrent_fn) of mctx: `root(variables, states)`, `recurrent_fn(variables, key, actions, states)`.
+    """(root, recurrent_fn) of mctx: `root(variables, states)`, `recurrent_fn(variables, key, slot, nodes)`.
 
     The value of a node is seen by its player to move, the reward of an edge by the player who moved along it. A
     finished node has its result on its edge, discount 0, value 0 and a uniform prior, whatever the network says of it.
     """
-    observe, legal_mask, step = jax.vmap(game.observe), jax.vmap(game.legal_action_mask), jax.vmap(game.step)
+    observe, step = jax.vmap(game.observe), jax.vmap(game.step)
 
-    def prior_and_value(variables: Variables, states: Any) -> tuple[Array, Array]:
+    def look(variables: Variables, states: Any) -> tuple[Array, Array, Node]:
         logits, value = evaluate(variables, observe(states))
+        columns = slots.make_slots(game, states)
         over = states.terminated
-        prior = jnp.where(over[:, None], 0.0, mask_logits(logits, legal_mask(states)))
-        return prior, jnp.where(over, 0.0, value)
+        prior = jnp.where(over[:, None], 0.0, mask_logits(slots.gather(logits, columns), columns.legal))
+        return prior, jnp.where(over, 0.0, value), make_node(game, states, columns)
 
     def root(variables: Variables, states: Any) -> mctx.RootFnOutput:
-        prior, value = prior_and_value(variables, states)
-        return RootFnOutput(prior_logits=prior, value=value, embedding=states)
+        prior, value, node = look(variables, states)
+        return RootFnOutput(prior_logits=prior, value=value, embedding=node)
 
-    def recurrent_fn(variables: Variables, key: jax.Array, actions: Array, states: Any) -> tuple[Any, Any]:
+    def recurrent_fn(variables: Variables, key: jax.Array, slot: Array, nodes: Node) -> tuple[Any, Node]:
         del key  # the rules have no chance
-        states, transition = step(states, actions)
-        prior, value = prior_and_value(variables, states)
+        states, transition = step(nodes.state, action_of(nodes, slot))
+        prior, value, children = look(variables, states)
         output = RecurrentFnOutput(
             reward=transition.reward, discount=transition.discount, prior_logits=prior, value=value
         )
-        return output, states
+        return output, children
 
     return root, recurrent_fn
 
 
-def summarise(action: Any, action_weights: Any, tree: Any, illegal: Bool[Array, "lanes actions"]) -> SearchOutput:
-    """The output of a search from its tree. What the caller doesn't use costs nothing under `jit`."""
+def make_node(game: Game, states: Any, columns: Slots) -> Node:
+    """The node of each state."""
+    if isinstance(columns.actions, tuple):
+        return Node(states, ())
+    return Node(states, columns.actions.astype(jnp.int16 if game.num_actions < 2**15 else jnp.int32))
+
+
+def action_of(nodes: Node, slot: Int[Array, " lanes"]) -> Int[Array, " lanes"]:
+    """The game's action that one slot of each node stands for."""
+    if isinstance(nodes.actions, tuple):
+        return slot
+    return jnp.take_along_axis(nodes.actions, slot[:, None], axis=-1)[:, 0].astype(jnp.int32)
+
+
+def tree_bytes(game: Game, num_nodes: int) -> int:
+    """Bytes of one game's tree of that many nodes, the root among them."""
+
+    def one() -> Node:
+        states = jax.tree.map(lambda x: x[None], game.init())
+        return make_node(game, states, slots.make_slots(game, states))
+
+    held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(jax.eval_shape(one)))
+    return num_nodes * (24 * slots.num_slots(game) + 20 + held)
+
+
+def summarise(slot: Any, action_weights: Any, tree: Any, legal: Bool[Array, "lanes slots"]) -> SearchOutput:
+    """The output of a search from its tree and the slot it chose. What the caller doesn't use costs nothing under
+    `jit`."""
     summary = tree.summary()
+    slot = slot.astype(jnp.int32)
     return SearchOutput(
-        action=action.astype(jnp.int32),
-        action_weights=jnp.where(illegal, 0.0, action_weights),
+        action=action_of(jax.tree.map(lambda x: x[:, 0], tree.embeddings), slot),
+        action_weights=jnp.where(legal, action_weights, 0.0),
         value=summary.value,
-        visit_counts=summary.visit_counts,
+        visit_counts=summary.visit_counts.astype(jnp.int32),
         qvalues=jnp.where(summary.visit_counts > 0, summary.qvalues, 0.0),
-        main_line=jax.vmap(_main_line)(action.astype(jnp.int32), tree.children_index, tree.children_visits),
+        main_line=_main_line(tree, slot),
+        is_full=jnp.ones_like(slot, jnp.bool),
     )
 
 
-def _main_line(action: Array, children: Array, visits: Array) -> Int[Array, " depth"]:
-    """The chosen action of one tree, then the most visited child's, and so on."""
+def _main_line(tree: Any, slot: Int[Array, " lanes"]) -> Int[Array, "lanes depth"]:
+    """The chosen action of each root, then the most visited of its child, and so on."""
+    rows = jnp.arange(slot.shape[0])
 
-    def descend(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
-        node, action = carry
-        child = jnp.where(action >= 0, children[node, action], -1)
-        best = jnp.argmax(visits[child]).astype(jnp.int32)
-        known = (child >= 0) & (visits[child, best] > 0)
-        return (jnp.maximum(child, 0), jnp.where(known, best, -1)), action
+    def descend(carry: tuple[Array, Array, Array], _: None) -> tuple[tuple[Array, Array, Array], Array]:
+        node, slot, known = carry
+        action = action_of(jax.tree.map(lambda x: x[rows, node], tree.embeddings), slot)
+        child = tree.children_index[rows, node, slot]
+        visits = tree.children_visits[rows, child]
+        further = known & (child != tree.UNVISITED) & (jnp.max(visits, axis=-1) > 0)
+        best = jnp.argmax(visits, axis=-1).astype(jnp.int32)
+        return (jnp.maximum(child, 0), best, further), jnp.where(known, action, -1)
 
-    _, line = jax.lax.scan(descend, (jnp.int32(0), action), None, length=MAIN_LINE)
-    return line
+    start = (jnp.zeros_like(slot), slot, jnp.ones_like(slot, jnp.bool))
+    return jnp.moveaxis(jax.lax.scan(descend, start, None, length=MAIN_LINE)[1], 0, 1)

@@ -1,0 +1,84 @@
+"""Every game's presets: settings that are known to work, put over the defaults of azjax.config."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from azjax.config import Config, replace
+from envs.core import Game
+
+
+def preset(game: Game, name: str = "laptop") -> Config:
+    """The settings of a game's preset, or of the general one for a game that has none of its own.
+
+    Raises ValueError for a preset that doesn't exist.
+    """
+    changes: dict[str, dict[str, Any]] = {}
+    own = PRESETS.get(game.name, {})
+    if name not in GENERAL_PRESETS and name not in own:
+        known = ", ".join(dict.fromkeys([*GENERAL_PRESETS, *own]))
+        raise ValueError(f"no preset {name!r} for {game.name}; its presets: {known}")
+    for source in (GENERAL_PRESETS.get(name, {}), own.get("laptop", {}) if name == "demo" else {}, own.get(name, {})):
+        for stage, fields in source.items():
+            changes[stage] = changes.get(stage, {}) | fields
+    return replace(Config(game=game), changes)
+
+
+GENERAL_PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "laptop": {},
+    "accelerator": {
+        "network": {"blocks": 8, "channels": 128, "dtype": "bfloat16"},
+        "selfplay": {"lanes": 1024, "moves": 32},
+        "replay": {"capacity": 2_097_152, "min_fill": 131_072},
+        "learner": {"batch_size": 1024, "updates": 64},
+    },
+}
+"""Presets that every game has: stage -> field -> value; the stage "run" holds the fields of Config itself."""
+
+PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
+    "tic_tac_toe": {
+        "laptop": {
+            "run": {"minutes": 5.0, "iterations": 100_000},
+            "network": {"blocks": 2, "channels": 32, "policy_channels": 4, "value_channels": 4},
+            "selfplay": {"opening_plies": 5},
+            "search": {"num_simulations": 16},
+            "replay": {"capacity": 65_536, "min_fill": 2_048},
+            "learner": {"batch_size": 128, "updates": 8, "average_decay": 0.995},
+        },
+    },
+    "connect_four": {
+        "laptop": {
+            "run": {"minutes": 30.0, "iterations": 100_000},
+            "network": {"policy_channels": 4, "value_channels": 4},
+            "selfplay": {"opening_plies": 24},
+            "search": {"num_simulations": 16, "value_scale": 0.2},
+            "replay": {"capacity": 131_072, "min_fill": 2_048},
+            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
+            "checkpoint": {"network_every": 25},
+        },
+        "demo": {"run": {"minutes": 8.0}, "selfplay": {"opening_plies": 12}, "rating": {"max_networks": 10}},
+    },
+    "dots_and_boxes": {
+        "laptop": {
+            "run": {"minutes": 30.0, "iterations": 100_000},
+            "network": {"channels": 64, "policy_channels": 16, "value_channels": 8},
+            "selfplay": {"opening_plies": 16},
+            "search": {"num_simulations": 24, "value_scale": 0.2},
+            "replay": {"capacity": 131_072, "min_fill": 2_048},
+            "learner": {"batch_size": 64, "updates": 40, "average_decay": 0.997},
+            "checkpoint": {"network_every": 25},
+        },
+    },
+    "gomoku": {
+        "laptop": {
+            "run": {"minutes": 30.0, "iterations": 100_000},
+            "network": {"policy_channels": 4, "value_channels": 4},
+            "selfplay": {"opening_plies": 8},
+            "search": {"num_simulations": 24, "value_scale": 0.2},
+            "replay": {"capacity": 131_072, "min_fill": 2_048},
+            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
+            "checkpoint": {"network_every": 25},
+        },
+    },
+}
+"""Presets of single games, put over the general ones: game -> preset -> stage -> field -> value."""
