@@ -221,12 +221,15 @@ def ladder(args: list[str]) -> int:
     import jax
 
     from azjax.ladder import Rung, climb, require_ladder
+    from azjax.memory import require_search_fits
     from azjax.rating import network_player
     from azjax.rundir import RunError
 
     with _bad_input(RunError, ValueError):
         require_ladder(options.ladder)
         require_simulations(run.config, options.num_simulations, games=options.ladder.games // 2)
+        rollouts = configs.SearchConfig(num_simulations=options.ladder.most)
+        require_search_fits(run.config.game, rollouts, games=options.ladder.games // 2)
         snapshot = run.load_network(options.iteration)
 
     def report(rung: Rung) -> None:
@@ -284,10 +287,11 @@ def play(args: list[str]) -> int:
     from azjax.rundir import RunError
 
     with _bad_input(RunError, ValueError):
-        least = 0 if options.opponent == "network" else 1
-        if options.num_simulations < least:
-            raise ValueError(f"--num-simulations must be at least {least}, got {options.num_simulations}")
-        require_simulations(run.config if run else Config(game=game), options.num_simulations, games=1)
+        if options.opponent in ("network", "rollouts"):
+            least = 0 if options.opponent == "network" else 1
+            if options.num_simulations < least:
+                raise ValueError(f"--num-simulations must be at least {least}, got {options.num_simulations}")
+            require_simulations(run.config if run else Config(game=game), options.num_simulations, games=1)
         if options.opponent == "random":
             opponent = playing.random_opponent(game)
         elif options.opponent == "rollouts":

@@ -18,7 +18,8 @@ def preset(game: Game, name: str = "laptop") -> Config:
     if name not in GENERAL_PRESETS and name not in own:
         known = ", ".join(dict.fromkeys([*GENERAL_PRESETS, *own]))
         raise ValueError(f"no preset {name!r} for {game.name}; its presets: {known}")
-    for source in (GENERAL_PRESETS.get(name, {}), own.get("laptop", {}) if name == "demo" else {}, own.get(name, {})):
+    beneath = GENERAL_PRESETS[name] if name in GENERAL_PRESETS else own.get("laptop", {})
+    for source in (beneath, own.get(name, {})):
         for stage, fields in source.items():
             changes[stage] = changes.get(stage, {}) | fields
     return replace(Config(game=game), changes)
@@ -57,6 +58,7 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "checkpoint": {"network_every": 25},
         },
         "demo": {"run": {"minutes": 8.0}, "selfplay": {"opening_plies": 12}, "rating": {"max_networks": 10}},
+        "puct": {"search": {"policy": "puct", "num_simulations": 64}},
     },
     "dots_and_boxes": {
         "laptop": {
@@ -80,5 +82,28 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "checkpoint": {"network_every": 25},
         },
     },
+    "hex": {
+        "laptop": {
+            "run": {"minutes": 25.0, "iterations": 100_000},
+            "network": {"policy_channels": 4, "value_channels": 4},
+            "selfplay": {"opening_plies": 6},
+            "search": {"num_simulations": 24, "value_scale": 0.2},
+            "replay": {"capacity": 131_072, "min_fill": 2_048},
+            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
+            "checkpoint": {"network_every": 25},
+        },
+    },
+    "othello": {
+        "laptop": {
+            "run": {"minutes": 25.0, "iterations": 100_000},
+            "network": {"policy_channels": 4, "value_channels": 4},
+            "selfplay": {"opening_plies": 12},
+            "search": {"num_simulations": 24, "value_scale": 0.2},
+            "replay": {"capacity": 131_072, "min_fill": 2_048},
+            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
+            "checkpoint": {"network_every": 25},
+        },
+    },
 }
-"""Presets of single games, put over the general ones: game -> preset -> stage -> field -> value."""
+"""Presets of single games: game -> preset -> stage -> field -> value. Those with names of general ones are put over
+them, the others over the game's laptop preset."""

@@ -20,13 +20,9 @@ outcome    wins / draws / losses of 100 games with 64 simulations a move, colour
 
 from __future__ import annotations
 
-import warnings
-
-import jax
-from timeline import arguments, last_minute, network_at, trained
+from timeline import arguments, last_minute, network_at, print_match, trained
 
 import envs
-from azjax.arena import DuplicateGamesWarning, play_match
 from azjax.players import random_player
 from azjax.rating import network_player
 
@@ -44,18 +40,9 @@ def main() -> None:
 
     minutes = ", ".join(f"iteration {iteration} is minute {minute}" for iteration, minute in early.items())
     print(f"{simulations} simulations a move, {games} games, colours balanced; {minutes}")
-    warnings.simplefilter("ignore", DuplicateGamesWarning)  # the lines below tell how many are distinct
     for opponent in (*map(player, early), random_player(run.config.game)):
         for plies in (0,) if options.smoke else (0, 2, 4):
-            result = play_match(
-                run.config.game, player(last), opponent, games=games, key=jax.random.key(0), opening_plies=plies
-            )
-            print(
-                f"iteration {last} - {opponent.name}, {plies} random plies first: {result.wins} wins, {result.draws} "
-                f"draws, {result.losses} losses; as the first player {result.as_first.wins}, as the second "
-                f"{result.as_second.wins} won; {result.unique_games} games distinct",
-                flush=True,
-            )
+            print_match(run.config.game, player(last), opponent, games=games, opening_plies=plies)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import warnings
 from pathlib import Path
 from typing import Any
 
+import jax
 from rich.console import Console
 
 import envs
 from azjax import config as configs
+from azjax import elo
+from azjax.arena import DuplicateGamesWarning, play_match
 from azjax.check import check_run
 from azjax.cli import use_cache
+from azjax.players import Player
 from azjax.presets import preset
 from azjax.progress import PlainReporter
+from azjax.rating import rate_run
 from azjax.rundir import RunDirectory
 from azjax.session import train
 
@@ -37,10 +44,18 @@ def arguments(description: str | None, *, run_dir: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def trained(game: envs.Game, run_dir: Path, *, smoke: bool) -> RunDirectory:
-    """The game's laptop preset, trained to its end in `run_dir`; nothing is done twice."""
+def trained(
+    game: envs.Game,
+    run_dir: Path,
+    *,
+    smoke: bool,
+    name: str = "laptop",
+    changes: dict[str, dict[str, Any]] | None = None,
+) -> RunDirectory:
+    """The game's preset of that name, with changes, trained to its end in `run_dir`; nothing is done twice."""
     use_cache()
-    config = configs.replace(preset(game, "laptop"), {"rating": {"every": -1}})
+    config = configs.replace(preset(game, name), {"rating": {"every": -1}})
+    config = configs.replace(config, changes or {})
     config = configs.replace(config, SMOKE) if smoke else config
     run = RunDirectory.create(run_dir, config)
     train(run, PlainReporter(Console()))
@@ -70,3 +85,24 @@ def print_kept(run: RunDirectory, *, num_simulations: int, smoke: bool) -> None:
         kept = [100 * one.kept / one.positions for one in (raw.kept, searched.kept)]
         winner = 100 * raw.knows_winner
         print(f"{minutes:7.1f}  {iteration:9d}  {kept[0]:25.1f}  {kept[1]:18.1f}  {winner:25.1f}", flush=True)
+
+
+def print_elo(run: RunDirectory, *, smoke: bool) -> None:
+    """Rates the run's networks and the random player, and prints the table; the curve is in the run's directory."""
+    settings = {"games": 2, "max_networks": 2, "num_simulations": 2} if smoke else {"games": 64, "max_networks": 12}
+    ratings = rate_run(run, dataclasses.replace(run.config.rating, **settings))
+    print(f"{elo.table(ratings)}\nthe curve: {run.path / 'elo.png'}", flush=True)
+
+
+def print_match(game: envs.Game, first: Player, second: Player, *, games: int, opening_plies: int) -> None:
+    """Prints what the first player scores against the second, colours balanced."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DuplicateGamesWarning)  # the line tells how many are distinct
+        result = play_match(game, first, second, games=games, key=jax.random.key(0), opening_plies=opening_plies)
+    print(
+        f"{first.name} - {second.name}, {opening_plies} random plies first: {result.wins} wins, {result.draws} draws, "
+        f"{result.losses} losses; as the first player {result.as_first.wins}, as the second {result.as_second.wins} "
+        f"won; score {100 * result.score():.1f} +- {100 * result.score_error():.1f} %; {result.unique_games} games "
+        "distinct",
+        flush=True,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import jax
 import numpy as np
@@ -11,8 +12,8 @@ import numpy as np
 class Node:
     """A position: its value and prior by the network, and N and W of every action."""
 
-    def __init__(self, state, prior, value):
-        self.state, self.prior, self.value = state, prior, value
+    def __init__(self, born, state, prior, value):
+        self.born, self.state, self.prior, self.value = born, state, prior, value
         self.legal = prior > 0
         self.visits = np.zeros(len(prior), int)
         self.totals = np.zeros(len(prior))
@@ -32,6 +33,7 @@ class Search:
         self.game, self.config = game, config
         self.step = jax.jit(game.step)
         self.look = jax.jit(functools.partial(_look, game, evaluate))
+        self.clock = itertools.count()
 
     def root(self, state):
         return self.node(jax.tree.map(np.asarray, state))
@@ -39,9 +41,9 @@ class Search:
     def node(self, state):
         logits, value, legal, over = jax.device_get(self.look(state))
         if over:
-            return Node(state, np.full(len(logits), 1 / len(logits)), 0.0)
+            return Node(next(self.clock), state, np.full(len(logits), 1 / len(logits)), 0.0)
         weights = np.where(legal, np.exp(np.float64(logits) - logits[legal].max()), 0.0)
-        return Node(state, weights / weights.sum(), float(value))
+        return Node(next(self.clock), state, weights / weights.sum(), float(value))
 
     def select(self, node):
         config, total = self.config, node.visits.sum()

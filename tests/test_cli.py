@@ -79,6 +79,7 @@ def test_the_overview_names_every_command_and_imports_no_jax():
         (["train", "gomoku", "--preset", "accelerator", "--help"], "Presets: laptop, accelerator"),
         (["elo", "--help"], "the run's rating.games"),
         (["check", "--help"], "--num-simulations INT"),
+        (["ladder", "--help"], "--most INT"),
         (["play", "--help"], "azjax play GAME"),
         (["play", "gomoku", "--help"], "--game.size INT"),
         (["games", "--help"], "[GAME]"),
@@ -121,7 +122,7 @@ def test_games(azjax):
 @pytest.mark.parametrize(
     "words, expected",
     [
-        ("trian", "no command 'trian'; commands: train, elo, check, play, games"),
+        ("trian", "no command 'trian'; commands: train, elo, check, ladder, play, games"),
         ("train", "which game?"),
         ("train checkers", "no game named 'checkers'; known games: connect_four, dots_and_boxes, gomoku, tic_tac_toe"),
         ("train nowhere:Chess", "no game 'nowhere:Chess': No module named 'nowhere'"),
@@ -131,9 +132,18 @@ def test_games(azjax):
         ("train gomoku --game.size 99", "gomoku's size is 2 to 26 (columns are letters), got size=99"),
         ("train gomoku --game.size 4", "gomoku's in_row is 2 to size, got in_row=5 with size=4"),
         ("train gomoku --game.komi 7", "Unrecognized options: --game.komi"),
-        ("train gomoku --search.simulations 7", "perhaps --search.num-simulations"),
+        ("train gomoku --search.simulations 7", "perhaps --search.cheap-simulations or --search.num-simulations"),
         ("train gomoku --seed many", "Error parsing --seed: invalid literal"),
         ("train gomoku --learner.schedule linear", "invalid choice 'linear'"),
+        ("train gomoku --search.policy uct", "invalid choice 'uct'"),
+        ("train gomoku --search.fpu draw", "invalid choice 'draw'"),
+        ("train gomoku --search.reuse sometimes", "invalid choice 'sometimes'"),
+        ("train gomoku --search.reuse always", "search.reuse=always: gumbel starts every tree at its root"),
+        ("train gomoku --search.dirichlet-fraction 0.25", "gumbel explores by its own noise"),
+        ("train gomoku --search.full-search-share 0.5", "search.cheap_simulations=0: with full_search_share=0.5"),
+        ("train tic_tac_toe --search.num-simulations 1000000000", "takes 242,000,000,242 bytes a game"),
+        ("train tic_tac_toe --rating.num-simulations 1000000000", "would fit 0 games"),
+        ("train tic_tac_toe --replay.capacity 1000000000000", "lower replay.capacity=1000000000000"),
         ("train gomoku --learner.optimizer-options fast", "'fast' is not NAME=VALUE"),
         ("train gomoku --learner.optimizer newton", "learner.optimizer='newton' is not an optimiser of optax"),
         ("train gomoku --learner.optimizer-options speed=1", "optax.adamw has no option speed; its options: b1"),
@@ -147,11 +157,15 @@ def test_games(azjax):
         ("elo", "DIR is missing; see azjax elo --help"),
         ("elo nowhere", "nowhere is not a run of azjax"),
         ("check nowhere", "nowhere is not a run of azjax"),
+        ("ladder", "DIR is missing; see azjax ladder --help"),
+        ("ladder nowhere", "nowhere is not a run of azjax"),
         ("play", "against whom or what?"),
         ("play nowhere", "no game named 'nowhere'"),
         ("play some/where", "some/where is not a run of azjax"),
         ("play connect_four --opponent solver", "has no solver"),
         ("play connect_four --opponent network", "invalid choice 'network'"),
+        ("play connect_four --opponent rollouts --num-simulations 0", "--num-simulations must be at least 1, got 0"),
+        ("play connect_four --opponent rollouts --num-simulations 1000000000", "204,000,000,204 bytes a game"),
         ("games checkers", "no game named 'checkers'"),
     ],
 )
@@ -179,9 +193,20 @@ def test_bad_input_about_a_run(azjax, run):
     assert "no network of iteration 5; it has those of 0 3 6" in error("check", run, "--iteration", 5)
     assert "no network of iteration 5" in error("play", run, "--iteration", 5)
     assert "--num-simulations must be at least 0" in error("play", run, "--num-simulations", -1)
+    assert "--num-simulations must be at least 1" in error(
+        "play", run, "--opponent", "rollouts", "--num-simulations", 0
+    )
+    for command in ("elo", "check", "ladder", "play"):
+        assert "would fit 0 games" in error(command, run, "--num-simulations", 10**9)
+    assert "no network of iteration 5" in error("ladder", run, "--iteration", 5)
+    assert "first must be at least 1 simulation, got 0" in error("ladder", run, "--first", 0)
+    assert "step must be at least 1 simulation, got 0" in error("ladder", run, "--step", 0)
+    assert "most=9 simulations is below the ladder's first=1000" in error("ladder", run, "--most", 9)
+    assert "games=3 must be even" in error("ladder", run, "--games", 3)
+    assert "would fit 0 games" in error("ladder", run, "--most", 10**9)
     assert (run / "config.json").read_text() == before
     shutil.rmtree(run / "networks")
-    for command in ("elo", "check", "play"):
+    for command in ("elo", "check", "ladder", "play"):
         assert "has no network yet; train it first" in error(command, run)
 
 
@@ -269,6 +294,46 @@ def test_check(azjax, run):
     assert sum(player["games"][name] for name in ("wins", "draws", "losses")) == player["games"]["games"] > 500
 
 
+PLAY_ROLLOUTS = ["--opponent", "rollouts", "--num-simulations", 20, "--you", "none"]
+LADDER = ["--first", 2, "--step", 2, "--most", 4, "--games", 2, "--num-simulations", 2]
+
+
+def test_ladder(azjax, run):
+    answer = azjax("ladder", run, *LADDER)
+    assert answer.status == 0 and not answer.err
+    title, *rungs, last = answer.out.splitlines()
+    assert title == "TicTacToe(), network of iteration 6, 2 simulations a move"
+    counts = [re.fullmatch(r"rollouts with (\d) simulations: (\d) won, \d drawn, \d lost of 2", rung) for rung in rungs]
+    won = {int(found[1]): int(found[2]) for found in counts if found}
+    assert list(won) == [2, 4][: len(rungs)]
+    beaten = [simulations for simulations, games in won.items() if games == 2]
+    assert last == (f"Won every game up to {beaten[-1]} simulations." if beaten else "Won no match in full.")
+
+
+@pytest.mark.parametrize("target", ["run", "tic_tac_toe"])
+def test_rollouts_play_a_game_to_its_end(azjax, run, target):
+    answer = azjax("play", run if target == "run" else target, *PLAY_ROLLOUTS)
+    assert answer.status == 0 and not answer.err
+    assert "rollouts with 20 simulations a move, both sides." in answer.out
+    assert re.search(r"(The (first|second) player wins|The game is drawn)\.$", answer.out)
+
+
+@pytest.mark.slow
+def test_a_run_of_puct_trains_and_every_command_takes_it(azjax, tmp_path):
+    """Its trees are reused in self-play, as asked for, and in matches and play."""
+    puct = ["--search.policy", "puct", "--search.reuse", "always", "--rating.every", -1]
+    answer = azjax("train", "tic_tac_toe", *TINY, *puct, "--run-dir", "run")
+    assert answer.status == 0 and "Done: 6 iterations" in answer.out and not answer.err
+    answer = azjax("elo", "run", "--games", 2, "--max-networks", 2)
+    assert answer.status == 0 and "iteration 6 - iteration 0: " in answer.out and not answer.err
+    found = json.loads(azjax("check", "run", "--num-simulations", 3, "--json").out)
+    assert [player["player"] for player in found["players"]] == ["network alone", "with 3 simulations"]
+    answer = azjax("play", "run", "--num-simulations", 3, "--you", "none")
+    assert answer.status == 0 and re.search(r"(wins|drawn)\.$", answer.out) and not answer.err
+    answer = azjax("ladder", "run", *LADDER)
+    assert answer.status == 0 and "rollouts with 2 simulations: " in answer.out and not answer.err
+
+
 def test_a_user_of_the_shell(trained, tmp_path):
     """In a process of its own, as installed: nothing on stderr, and compiled programs where JAX is told to put them."""
     run = shutil.copytree(trained, tmp_path / "run")
@@ -313,14 +378,16 @@ def readme_blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 
 
-def test_the_readmes_commands_are_understood(azjax, monkeypatch):
+def test_the_readmes_commands_are_understood(azjax, monkeypatch, tmp_path):
     started = []
     monkeypatch.setattr(commands, "_train", lambda run: started.append(run.config) or 0)
     lines = [line.partition("#")[0].split() for block in readme_blocks("sh") for line in block.splitlines()]
     lines = [
         line[1:] for line in lines if line[:2] == ["azjax", "train"] and "--resume" not in line and ":" not in line[2]
     ]
-    for line in lines:
+    for number, line in enumerate(lines):
+        (tmp_path / str(number)).mkdir()
+        monkeypatch.chdir(tmp_path / str(number))  # runs of one second have one name
         answer = azjax(*line)
         assert answer.status == 0, answer.err
     assert len(started) == len(lines) >= 3

@@ -12,11 +12,14 @@ EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 
 LAST_WORDS = {
     "bench_envs.py": "million steps a second",
+    "bench_search.py": "time at a capacity of 1,025 nodes",
     "bench_selfplay.py": "evals/s",
     "connect_four.py": "knows the winner",
     "dots_and_boxes.py": "the article's position: lines",
     "gomoku.py": "random, 0 random plies first",
     "kill_test.py": "0 differ",
+    "puct_or_gumbel.py": "gumbel's score against puct",
+    "subtree_reuse.py": "games distinct",
     "tic_tac_toe.py": "with 4 simulations",
 }
 
@@ -30,7 +33,7 @@ def test_every_experiment_has_a_smoke_size():
 @pytest.mark.parametrize("script", LAST_WORDS)
 def test_smoke(script, tmp_path):
     command = [sys.executable, str(EXPERIMENTS / script), "--smoke"]
-    if "run_dir=" in (EXPERIMENTS / script).read_text():
+    if any(word in (EXPERIMENTS / script).read_text() for word in ("run_dir=", "--run-dir")):
         command += ["--run-dir", str(tmp_path / "run")]
     ran = subprocess.run(command, env=os.environ | ONE_DEVICE, capture_output=True, text=True, timeout=900)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from typing import Any
 
 import jax
 import mctx
@@ -19,7 +20,7 @@ from azjax.search.tree import make_tree_functions
 BOXES = envs.make("dots_and_boxes", rows=2, columns=2)
 LANES, SIMULATIONS, ACTIONS = 11, 48, BOXES.num_actions
 SHAPE = f"{LANES},{SIMULATIONS + 1},{ACTIONS}"
-GUMBEL = {"num_simulations": SIMULATIONS, "max_num_considered_actions": 8}
+GUMBEL: dict[str, Any] = {"num_simulations": SIMULATIONS, "max_num_considered_actions": 8}
 SELECTIONS = {
     "gumbel": (
         functools.partial(mctx.gumbel_muzero_root_action_selection, **GUMBEL),
@@ -106,7 +107,7 @@ def test_keys_are_those_of_mctx():
     np.testing.assert_array_equal(ours, theirs)
 
 
-def wide_copies_in_loops(hlo: str) -> list[str]:
+def wide_copies_in_loops(hlo) -> list[str]:
     """The instructions of a compiled module that copy or select an array [lanes, nodes, actions] inside a loop."""
     computations = {}
     for block in re.split(r"\n(?=\S)", hlo):
@@ -123,7 +124,7 @@ def wide_copies_in_loops(hlo: str) -> list[str]:
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_no_array_as_wide_as_the_actions_is_copied_inside_the_loop(selection):
     states = random_states(BOXES, LANES, BOXES.max_moves - 2)
-    hlo = searching(selection, None, ours=True).lower(states).compile().as_text()
+    hlo: Any = searching(selection, None, ours=True).lower(states).compile().as_text()
     assert re.search(rf"\[{SHAPE}\]", hlo) and " while(" in hlo
     assert not wide_copies_in_loops(hlo)
 

@@ -10,7 +10,7 @@ from tiny import tiny_config
 import envs
 from azjax import cli
 from azjax.network import make_network
-from azjax.play import Opponent, Thought, network_opponent, play, random_opponent, solver_opponent
+from azjax.play import Opponent, Thought, network_opponent, play, random_opponent, rollouts_opponent, solver_opponent
 from azjax.rundir import RunDirectory
 
 TIC_TAC_TOE = envs.make("tic_tac_toe")
@@ -122,6 +122,18 @@ def test_the_solver_is_sure_and_does_not_lose():
     assert result == -1 and "expects a score of 100 % for itself" in said
     with pytest.raises(ValueError, match="no solver"):
         solver_opponent(TIC_TAC_TOE)
+
+
+def test_rollouts_see_the_win_and_tell_what_they_expect():
+    opponent = rollouts_opponent(TIC_TAC_TOE, num_simulations=300)
+    assert opponent.name == "rollouts with 300 simulations a move"
+    state = TIC_TAC_TOE.init()
+    for action in (4, 0, 3, 1):
+        state, _ = TIC_TAC_TOE.step(state, jax.numpy.int32(action))
+    thought = opponent.think(state, jax.random.key(0))  # c2 wins, or c3 loses for the one who does not see it
+    assert thought.action == 5 and thought.line[0] == 5
+    assert thought.score is not None and 0.75 < thought.score <= 1
+    assert thought == opponent.think(state, jax.random.key(0)), "the key is all that is random"
 
 
 @pytest.fixture(scope="module")

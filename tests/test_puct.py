@@ -14,7 +14,8 @@ from positions import NOTHING, hashed, play_out, random_states, stack, uniform
 
 import envs
 from azjax.config import SearchConfig
-from azjax.search import make_gumbel, make_puct, make_reusing_puct, make_selfplay_search, puct
+from azjax.search import Reusing, make_gumbel, make_puct, make_reusing_puct, make_selfplay_search, puct
+from envs.tic_tac_toe import TicTacToe
 
 TIC_TAC_TOE = envs.make("tic_tac_toe")
 CONNECT_FOUR = envs.make("connect_four")
@@ -125,7 +126,7 @@ def test_the_articles_position():
 def test_a_wrong_sign_misses_the_block_but_not_the_win():
     """SE-01: with every discount +1 the search makes the winning move all the same, and doesn't see the threat."""
 
-    class WrongSign(type(TIC_TAC_TOE)):
+    class WrongSign(TicTacToe):
         def step(self, state, action):
             after, transition = super().step(state, action)
             return after, transition._replace(discount=jnp.abs(transition.discount))
@@ -276,7 +277,9 @@ def test_no_node_lies_deeper_than_max_depth():
 @pytest.mark.parametrize("policy", ["gumbel", "puct"])
 def test_playout_caps_make_cheap_moves_that_are_not_trained_on(policy):
     config = SearchConfig(policy=policy, num_simulations=16, full_search_share=0.3, cheap_simulations=4)
-    search = jax.jit(make_selfplay_search(CONNECT_FOUR, hashed(7), config))
+    search = make_selfplay_search(CONNECT_FOUR, hashed(7), config)
+    assert not isinstance(search, Reusing)
+    search = jax.jit(search)
     states, plies = random_states(CONNECT_FOUR, 8, 20), jnp.full(8, 100)
     full = 0
     cheap = (make_puct if policy == "puct" else make_gumbel)(

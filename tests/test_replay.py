@@ -115,7 +115,7 @@ def test_positions_of_cheap_searches_are_never_drawn():
 
 
 def test_views_of_both_players_add_up_to_nothing():
-    """TR-21: in an alternating game won at its end, values of neighbours are opposite; in a draw all are zero."""
+    """TR-21, SE-16: in an alternating game won at its end, values of neighbours are opposite; in a draw all are 0."""
     discount = np.array([[-1.0], [-1.0], [-1.0], [0.0]]).repeat(LANES, 1)
     won = filled(np.array([[0.0], [0], [0], [1]]).repeat(LANES, 1), discount, 8, 4).outcome[:4]
     np.testing.assert_array_equal(won[:, 0], [-1, 1, -1, 1])

@@ -34,7 +34,8 @@ BOXES = envs.make("dots_and_boxes", rows=2, columns=2)
 @either_policy
 @pytest.mark.parametrize("game", [TIC_TAC_TOE, CONNECT_FOUR, BOXES], ids=lambda game: game.name)
 def test_no_visit_falls_on_an_illegal_action_at_the_root(game, policy):
-    states = random_states(game, 64, game.max_moves - 1)
+    """SE-04."""
+    states = random_states(game, 1_000, game.max_moves - 1)
     legal = jax.vmap(game.legal_action_mask)(states)
     found = searching(policy, game, hashed(game.num_actions), 24, explore=True)(NOTHING, jax.random.key(0), states)
     assert not np.any(found.visit_counts[~legal])
@@ -162,6 +163,22 @@ def test_value_has_the_exact_sign_where_players_move_twice(rows, columns, policy
     np.testing.assert_array_equal(np.sign(of_chosen)[decided], np.sign(exact)[decided])
 
 
+@either_policy
+def test_the_target_improves_on_the_prior(policy):
+    """SE-13: by exact values, what the search says to play is far better than the uniform prior it began with."""
+    solver = BOXES.solver()
+    assert solver is not None
+    states = random_states(BOXES, 64, BOXES.max_moves - 1)
+    values = jnp.sign(jax.vmap(solver.values, in_axes=(None, 0))(solver.table, states))
+    legal = jax.vmap(BOXES.legal_action_mask)(states)
+    values = jnp.where(legal, values, 0.0)
+    found = searching(policy, BOXES, uniform(12), 400)(NOTHING, jax.random.key(0), states)
+    prior = legal / legal.sum(-1, keepdims=True)
+    better = jnp.sum((found.action_weights - prior) * values, axis=-1)
+    near = states.lines.sum(-1) >= 8  # the end, which 400 simulations can see
+    assert float(better.mean()) > 0.1 and float(better[near].min()) > -1e-3
+
+
 def test_equal_values_leave_the_target_at_the_prior():
     """Law 9: where all moves have the same Q but for rounding, the policy target is the prior to 1e-3."""
 
@@ -187,6 +204,7 @@ def test_masked_logits_stay_a_distribution():
 
 
 def test_finished_roots_are_harmless_companions():
+    """SE-05."""
     over = play_out(TIC_TAC_TOE, [0, 3, 1, 4, 2])
     live = play_out(TIC_TAC_TOE, [0, 3, 8, 4])
     both = searching("gumbel", TIC_TAC_TOE, uniform(9), 64)(NOTHING, jax.random.key(0), stack([over, live]))

@@ -70,7 +70,7 @@ def make_rollouts(game: Game, num_simulations: int) -> Search:
             loop_fn=loop,
         )
         summary = tree.summary()
-        slot = most_visited(summary.visit_counts, summary.qvalues)
+        slot = most_visited(tree.children_visits[:, tree.ROOT_INDEX], summary.qvalues)
         return summarise(slot, summary.visit_probs, tree, slots.make_slots(game, states).legal)
 
     return search
@@ -84,7 +84,7 @@ def select_ucb1(key: Any, tree: Any, node: Any, depth: Any = None) -> Int[Array,
     total = jnp.maximum(jnp.sum(visits), 1).astype(jnp.float32)
     bound = mean + jnp.sqrt(2 * jnp.log(total) / jnp.maximum(visits, 1))
     # The order of the unvisited lies in [-1, 0], that of the illegal is the lowest number.
-    first = jnp.where(order >= -1, 1e6 + order, -jnp.inf)
+    first = jnp.where(order >= -1, 10 + order, -jnp.inf)
     return jnp.argmax(jnp.where(visits > 0, bound, first)).astype(jnp.int32)
 
 

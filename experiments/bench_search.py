@@ -1,0 +1,302 @@
+"""What a search costs beside its network: ours and stock mctx, on the same game, network, batch and simulations.
+
+command    taskset -c 1 python experiments/bench_search.py            (--smoke: seconds, meaningless numbers)
+hardware   one core of a shared two-core x86 VM, CPU only
+software   jax 0.10.2, mctx 0.0.71
+date       2026-11-30; 6 minutes
+outcome    milliseconds a simulation of all lanes, the network alone (4 blocks, 32 channels) being 1.00 x:
+
+           game          lanes  simulations  policy     network          azjax          stock mctx   bytes a game
+           connect_four     64           32  gumbel    2.117 ms  2.188   1.03x    2.159     1.02x          6,732
+           connect_four     64           32  puct      2.117 ms  2.442   1.15x    2.328     1.10x          6,732
+           connect_four     64          400  gumbel    1.971 ms  2.078   1.05x    2.707     1.37x         81,804
+           connect_four     64          400  puct      1.971 ms  2.071   1.05x    2.935     1.49x         81,804
+           gomoku           16          400  gumbel    2.448 ms  2.588   1.06x    4.479     1.83x      2,199,084
+           gomoku           16          400  puct      2.448 ms  2.584   1.06x   44.431    18.15x      2,199,084
+           wide              8          400  gumbel    0.587 ms  0.648   1.10x   26.146    44.52x      2,695,121
+           wide              8          400  puct      0.587 ms  0.645   1.10x   25.446    43.33x      2,695,121
+
+           gomoku is 15x15; wide has 4,672 actions, 218 slots and 40 legal actions. Stock mctx is gumbel_muzero_policy
+           and muzero_policy on the full width; for wide only the first 16 of its 400 simulations are timed, in a tree
+           for 400, when it is at its shallowest: the ratio for all of them is higher. The bytes are those of our tree; by
+           the same count stock mctx's takes 45,385,581 for wide.
+
+           The same 64 simulations in a tree for 1,025 nodes and for 65: 1.03 (connect four), 1.07 (gomoku), 1.18 (wide,
+           whose tree is 52 MB larger and has to be cleared first).
+
+caution    The other core was busy with evaluations. In a first run, beside two more busy processes, connect four's
+           ratios were 1.04 to 1.07, gomoku's 0.96 and 1.05, wide's 1.08 and 1.09.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import mctx
+from bench_selfplay import best_times
+
+import envs
+from azjax.config import NetworkConfig, SearchConfig
+from azjax.network import Network, make_network
+from azjax.openings import random_opening
+from azjax.search import make_gumbel, make_puct
+from azjax.search.loop import make_loop
+from azjax.search.puct import select_action
+from azjax.search.tree import make_tree_functions, tree_bytes
+from azjax.slots import mask_logits
+from envs.core import Game, Move
+
+STOCK_SIMULATIONS = 16
+"""Simulations of stock mctx that are timed where all of them would take minutes; the tree has its full capacity."""
+
+
+class WideState(NamedTuple):
+    """The state of `Wide`, as large as a chess state."""
+
+    player: jax.Array
+    terminated: jax.Array
+    plies: jax.Array
+    board: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Wide(Game[WideState]):
+    """A game of chess' measures that costs nothing: 4,672 actions, 218 slots, 40 legal actions, 119 planes."""
+
+    num_legal: int = 40
+
+    @property
+    def num_actions(self) -> int:
+        return 4672
+
+    @property
+    def max_legal_actions(self) -> int:
+        return 218
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return 8, 8, 119
+
+    @property
+    def max_moves(self) -> int:
+        return 1_000
+
+    def init(self) -> WideState:
+        return WideState(jnp.int32(0), jnp.bool(False), jnp.int32(0), jnp.zeros(1_024, jnp.uint8))
+
+    def observe(self, state: WideState) -> jax.Array:
+        return jnp.broadcast_to(state.board[:64].reshape(8, 8, 1).astype(jnp.float32), self.observation_shape)
+
+    def legal_actions(self, state: WideState) -> jax.Array:
+        legal = jnp.arange(self.max_legal_actions, dtype=jnp.int32)
+        return jnp.where(legal < self.num_legal, 116 * legal + state.board[0], self.num_actions)
+
+    def _legal(self, state: WideState) -> jax.Array:
+        place = jnp.arange(self.num_actions, dtype=jnp.int32) - state.board[0]
+        return (place >= 0) & (place % 116 == 0) & (place < 116 * self.num_legal)
+
+    def is_legal(self, state: WideState, action: jax.Array) -> jax.Array:
+        return (action - state.board[0]) % 116 == 0
+
+    def _move(self, state: WideState, action: jax.Array) -> Move[WideState]:
+        board = state.board.at[state.plies % 64].set((action % 29).astype(jnp.uint8))
+        after = WideState(1 - state.player, state.plies + 1 >= self.max_moves, state.plies + 1, board)
+        return Move(after, jnp.float32(0))
+
+    def render(self, state: WideState) -> str:
+        return str(state)
+
+    def action_to_text(self, state: WideState, action: int) -> str:
+        del state
+        return str(action)
+
+
+class Case(NamedTuple):
+    """One row of the table."""
+
+    game: envs.Game
+    lanes: int
+    simulations: int
+
+
+CASES = (
+    Case(envs.make("connect_four"), 64, 32),
+    Case(envs.make("connect_four"), 64, 400),
+    Case(envs.make("gomoku"), 16, 400),
+    Case(Wide(), 8, 400),
+)
+SMOKE = (Case(envs.make("connect_four"), 4, 8), Case(Wide(), 2, 8))
+
+
+def main() -> None:
+    """Prints one line a case and policy, then how the time grows with the tree's capacity."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--smoke", action="store_true")
+    smoke = parser.parse_args().smoke
+    print(
+        "game          lanes  simulations  policy  network alone       azjax    ratio  stock mctx    ratio   bytes/game"
+    )
+    for case in SMOKE if smoke else CASES:
+        compare(case, rounds=1 if smoke else 5)
+    print("\ngame          lanes  simulations  time at a capacity of 1,025 nodes / of 65, best of several")
+    for case in SMOKE[:1] if smoke else (CASES[0], CASES[2], CASES[3]):
+        grow(case._replace(simulations=8 if smoke else 64), rounds=1 if smoke else 5)
+
+
+def compare(case: Case, *, rounds: int) -> None:
+    """One case's network, our searches and mctx's, in turns."""
+    network, variables, states = prepared(case)
+    slow = case.game.num_actions > 1_000
+    rivals = {"network": network_alone(case, network, variables, states)}
+    makers: dict[Any, Any] = {"gumbel": make_gumbel, "puct": make_puct}
+    for policy, make in makers.items():
+        config = SearchConfig(policy=policy, num_simulations=case.simulations)
+        search = make(case.game, network.evaluate, config, explore=True)
+        rivals[policy] = jitted(search, variables, jax.random.key(1), states)
+    seconds = best_times(rivals, rounds=rounds)
+    stock = {policy: stock_mctx(case, network, policy, variables, states, partly=slow) for policy in makers}
+    seconds |= {f"stock {name}": time for name, time in best_times(stock, rounds=1 if slow else rounds).items()}
+    per_simulation = {name: 1e3 * time / case.simulations for name, time in seconds.items()}
+    if slow:
+        for policy in makers:
+            per_simulation[f"stock {policy}"] *= case.simulations / min(STOCK_SIMULATIONS, case.simulations)
+    alone = per_simulation["network"]
+    for policy in makers:
+        ours, theirs = per_simulation[policy], per_simulation[f"stock {policy}"]
+        size = tree_bytes(case.game, 1 + case.simulations)
+        print(
+            f"{name_of(case.game):12} {case.lanes:6} {case.simulations:12}  {policy:6} {alone:11.3f} ms {ours:8.3f} ms "
+            f"{ours / alone:7.2f}x {theirs:8.3f} ms {theirs / alone:7.2f}x {size:12,}",
+            flush=True,
+        )
+
+
+def grow(case: Case, *, rounds: int) -> None:
+    """The same simulations in a small and in a large tree, four searches in a row, as self-play runs them."""
+    network, variables, states = prepared(case)
+
+    def searches(capacity: int, variables: Any, key: jax.Array, states: Any) -> Any:
+        def one(nothing: jax.Array, key: jax.Array) -> tuple[jax.Array, Any]:
+            after_the_last = jax.tree.map(lambda x: x + nothing, variables)
+            found = search_at_capacity(case, network, capacity, after_the_last, key, states)
+            return 0 * jnp.sum(found[1]), found
+
+        return jax.lax.scan(one, jnp.float32(0), jax.random.split(key, 4))[1]
+
+    rivals = {
+        str(capacity): jitted(functools.partial(searches, capacity), variables, jax.random.key(1), states)
+        for capacity in (64, 1024)
+    }
+    seconds = best_times(rivals, rounds=rounds)
+    ratio = seconds["1024"] / seconds["64"]
+    print(f"{name_of(case.game):12} {case.lanes:6} {case.simulations:12}  {ratio:7.2f}x", flush=True)
+
+
+def name_of(game: Game) -> str:
+    """A short name."""
+    return type(game).__name__.lower() if isinstance(game, Wide) else game.name
+
+
+def prepared(case: Case) -> tuple[Network, Any, Any]:
+    """The network, its fresh variables with some opinions, and positions of random games."""
+    network = make_network(case.game, NetworkConfig())
+    variables = network.init(jax.random.key(0))
+    keys = iter(jax.random.split(jax.random.key(2), len(jax.tree.leaves(variables.params))))
+    # A fresh policy head says nothing, which would make the flattest of trees.
+    params = jax.tree.map(lambda x: x + 0.05 * jax.random.normal(next(keys), x.shape), variables.params)
+    openings = jax.vmap(lambda key: random_opening(case.game, key, 6, max_plies=6))
+    states = jax.jit(openings)(jax.random.split(jax.random.key(3), case.lanes)).state
+    return network, variables._replace(params=params), states
+
+
+def jitted(search: Callable[..., Any], *inputs: Any) -> Callable[[], Any]:
+    """The search's outputs, from one compiled call."""
+    compiled = jax.jit(lambda *inputs: search(*inputs)[:4])
+    return lambda: compiled(*inputs)
+
+
+def network_alone(case: Case, network: Network, variables: Any, states: Any) -> Callable[[], Any]:
+    """As many evaluations as the search makes, each depending on the one before."""
+    observations = jax.vmap(case.game.observe)(states).astype(jnp.float32)
+
+    @jax.jit
+    def run(observations: jax.Array) -> jax.Array:
+        def body(observations: jax.Array, _: None) -> tuple[jax.Array, None]:
+            logits, value = network.evaluate(variables, observations)
+            # The policy has to be worked out too.
+            return observations + 1e-9 * (value + jnp.max(logits, axis=-1))[:, None, None, None], None
+
+        return jax.lax.scan(body, observations, length=case.simulations + 1)[0]
+
+    return lambda: run(observations)
+
+
+def stock_mctx(
+    case: Case, network: Network, policy: str, variables: Any, states: Any, *, partly: bool
+) -> Callable[[], Any]:
+    """mctx's own policies on the full width: gumbel_muzero_policy, or muzero_policy for puct."""
+    game = case.game
+    root_output: Any = mctx.RootFnOutput
+    recurrent_output: Any = mctx.RecurrentFnOutput
+    first = min(STOCK_SIMULATIONS, case.simulations)
+
+    def few(lower: int, upper: int, body: Any, carry: Any) -> Any:
+        return jax.lax.fori_loop(lower, min(upper, first), body, carry)
+
+    def evaluated(variables: Any, states: Any) -> tuple[jax.Array, jax.Array]:
+        logits, value = network.evaluate(variables, jax.vmap(game.observe)(states))
+        prior = mask_logits(logits, jax.vmap(game.legal_action_mask)(states))
+        return jnp.where(states.terminated[:, None], 0.0, prior), jnp.where(states.terminated, 0.0, value)
+
+    def recurrent_fn(variables: Any, key: Any, action: Any, states: Any) -> Any:
+        del key
+        states, transition = jax.vmap(game.step)(states, action)
+        logits, value = evaluated(variables, states)
+        output = recurrent_output(
+            reward=transition.reward, discount=transition.discount, prior_logits=logits, value=value
+        )
+        return output, states
+
+    def search(variables: Any, key: jax.Array, states: Any) -> Any:
+        logits, value = evaluated(variables, states)
+        chosen = mctx.gumbel_muzero_policy if policy == "gumbel" else mctx.muzero_policy
+        output = chosen(
+            params=variables,
+            rng_key=key,
+            root=root_output(prior_logits=logits, value=value, embedding=states),
+            recurrent_fn=recurrent_fn,
+            num_simulations=case.simulations,
+            invalid_actions=~jax.vmap(game.legal_action_mask)(states),
+            loop_fn=few if partly else jax.lax.fori_loop,
+        )
+        return output.action, output.action_weights, value, logits
+
+    return jitted(search, variables, jax.random.key(1), states)
+
+
+def search_at_capacity(case: Case, network: Network, capacity: int, variables: Any, key: jax.Array, states: Any) -> Any:
+    """The case's simulations by our loop, in a tree that has room for `capacity` of them."""
+    root_fn, recurrent_fn = make_tree_functions(case.game, network.evaluate)
+    select = functools.partial(select_action, config=SearchConfig(policy="puct"))
+    loop = make_loop(variables, recurrent_fn, select, select, max_depth=capacity)
+    tree: Any = mctx.search(
+        params=variables,
+        rng_key=key,
+        root=root_fn(variables, states),
+        recurrent_fn=recurrent_fn,
+        root_action_selection_fn=select,
+        interior_action_selection_fn=select,
+        num_simulations=capacity,
+        loop_fn=lambda lower, upper, body, carry: loop(lower, case.simulations, body, carry),
+    )
+    return tree.children_visits[:, 0], tree.node_values[:, 0]
+
+
+if __name__ == "__main__":
+    main()
