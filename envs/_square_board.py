@@ -1,7 +1,7 @@
 """What square boards share: the names of their points, their drawing as text, and their eight symmetries.
 
 Row 0 is drawn at the top; point (row, column) is action `row * size + column`. A point's name is its column's letter
-and its row's number counted from the bottom: "a1" is the lower left corner.
+and its row's number counted from the bottom: "a1" is the lower left corner; with `numbers_from_top` the upper left one.
 """
 
 from __future__ import annotations
@@ -15,23 +15,30 @@ import numpy as np
 from envs.core import Symmetry
 
 
-def point_name(size: int, action: int) -> str:
+def point_name(size: int, action: int, *, numbers_from_top: bool = False) -> str:
     """The name of a point: "d4"."""
     row, column = divmod(action, size)
-    return f"{string.ascii_lowercase[column]}{size - row}"
+    return f"{string.ascii_lowercase[column]}{row + 1 if numbers_from_top else size - row}"
 
 
-def draw(marks: list[list[str]], last: tuple[int, int] | None = None) -> str:
+def draw(
+    marks: list[list[str]],
+    last: tuple[int, int] | None = None,
+    *,
+    numbers_from_top: bool = False,
+    letters: str = string.ascii_lowercase,
+) -> str:
     """A board of one-character marks with its coordinates; the point `last` stands in brackets."""
     size = len(marks)
-    letters = "   " + " ".join(string.ascii_lowercase[:size])
+    letters = "   " + " ".join(letters[:size])
     lines = []
     for row, line in enumerate(marks):
         gaps = [" "] * (size + 1)
         if last is not None and last[0] == row:
             gaps[last[1] : last[1] + 2] = "()"
         points = "".join(gap + mark for gap, mark in zip(gaps, line, strict=False)) + gaps[-1]
-        lines.append(f"{size - row:2}{points}{size - row}")
+        number = row + 1 if numbers_from_top else size - row
+        lines.append(f"{number:2}{points}{number}")
     return "\n".join([letters, *lines, letters])
 
 

@@ -18,8 +18,8 @@ outcome    milliseconds a simulation of all lanes, the network alone (4 blocks, 
 
            gomoku is 15x15; wide has 4,672 actions, 218 slots and 40 legal actions. Stock mctx is gumbel_muzero_policy
            and muzero_policy on the full width; for wide only the first 16 of its 400 simulations are timed, in a tree
-           for 400, when it is at its shallowest: the ratio for all of them is higher. The bytes are those of our tree; by
-           the same count stock mctx's takes 45,385,581 for wide.
+           for 400, when it is at its shallowest: the ratio for all of them is higher. The bytes are those of our tree;
+           by the same count stock mctx's takes 45,385,581 for wide.
 
            The same 64 simulations in a tree for 1,025 nodes and for 65: 1.03 (connect four), 1.07 (gomoku), 1.18 (wide,
            whose tree is 52 MB larger and has to be cleared first).

@@ -190,3 +190,48 @@ def test_dots_and_boxes_value(rows, columns, lead):
 def test_dots_and_boxes_value_by_always_negating_is_wrong(rows, columns, lead):
     game = DotsAndBoxes(int(rows), int(columns))
     assert lead_of_first_player(game, always_negate=True) == int(lead) != lead_of_first_player(game)
+
+
+def test_othello_over_without_passes():
+    """OT-02: neither side can move though squares are left. The game is over at once, as in OpenSpiel."""
+    cells = [int(cell) for cell in re.findall(r"\d+", CASES["OT-02"]["input"].split(":")[1].split("(")[0])]
+    state, transition = play(envs.make("othello"), cells)
+    assert len(cells) % 2 == 1  # the first player moved last
+    assert state.terminated and transition.reward == 1 and transition.discount == 0
+    assert not envs.make("othello").legal_action_mask(state).any()
+
+
+def test_othello_wipe_out():
+    """OT-03: the game is over with the last disc of the other side. (A board of 32 each: tests/test_othello.py.)"""
+    cells = [int(cell) for cell in re.findall(r"\d\d", CASES["OT-03"]["input"].split(")")[1].split("from")[0])]
+    state, transition = play(envs.make("othello"), cells)
+    assert len(cells) == 9 and not state.own.any()
+    assert state.terminated and transition.reward == 1 and transition.discount == 0
+
+
+def test_othello_forced_pass():
+    """OT-04: a side without a move passes, and the game goes on; the pass is a ply like any other."""
+    game = envs.make("othello")
+    cells = [int(cell) for cell in re.findall(r"\d\d", CASES["OT-04"]["input"].split(":")[1].split("(")[0])]
+    state, transition = play(game, cells)
+    assert state.player == 0 and not state.terminated and transition.discount == -1
+    assert np.flatnonzero(game.legal_action_mask(state)).tolist() == [64]
+    state, transition = game.step(state, jnp.int32(64))
+    assert state.player == 1 and not state.terminated and transition.reward == 0 and transition.discount == -1
+    assert np.flatnonzero(game.legal_action_mask(state)).tolist() == [34, 52]
+
+
+def test_hex_swapped_stone():
+    """HX-01: the stone moves to the reflected cell and changes its colour; the cell it leaves is free again."""
+    game = envs.make("hex", swap=True)
+    first, swapped = (
+        int(cell) for cell in re.findall(r"id (\d+)", CASES["HX-01"]["input"] + CASES["HX-01"]["expected"])
+    )
+    assert not game.legal_action_mask(game.init())[121]
+    before, _ = game.step(game.init(), jnp.int32(first))
+    assert game.legal_action_mask(before)[121]
+    state, transition = game.step(before, jnp.int32(121))
+    assert state.player == 0 and transition.reward == 0 and transition.discount == -1
+    own, opponent, swaps = np.moveaxis(np.asarray(game.observe(state)), -1, 0)
+    assert np.flatnonzero(opponent).tolist() == [swapped] and not own.any() and not swaps.any()
+    assert np.flatnonzero(~game.legal_action_mask(state)).tolist() == [swapped, 121]

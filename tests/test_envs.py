@@ -21,6 +21,10 @@ GAMES = [envs.make(name) for name in (*envs.available(), "own_game:Nim")] + [
     envs.make("gomoku", size=6, in_row=4, exactly_five=True),
     envs.make("dots_and_boxes", rows=1, columns=3),
     envs.make("dots_and_boxes", encoding="pass"),
+    envs.make("othello", size=4),
+    envs.make("othello", size=6),
+    envs.make("hex", size=5, swap=True),
+    envs.make("hex", size=12),
 ]
 MAX_PLIES = 128  # longer games are checked as far as this
 LANES = 16
@@ -275,6 +279,9 @@ envs.make("connect_four").init()
         ("gomoku", {"size": 27}, "size is 2 to 26 .*, got size=27"),
         ("gomoku", {"size": 4}, "in_row is 2 to size, got in_row=5 with size=4"),
         ("gomoku", {"in_row": 1}, "in_row is 2 to size, got in_row=1 with size=15"),
+        ("othello", {"size": 7}, "size is 4, 6 or 8 .*, got size=7"),
+        ("hex", {"size": 1}, "size is 2 to 26 .*, got size=1"),
+        ("hex", {"size": 27}, "size is 2 to 26 .*, got size=27"),
     ],
 )
 def test_make_explains(name, settings, message):
@@ -286,4 +293,4 @@ def test_make():
     assert dataclasses.asdict(envs.make("gomoku", size=8)) == {"size": 8, "in_row": 5, "exactly_five": False}
     own = envs.make("own_game:Nim", sticks=7)
     assert own.max_moves == 7 and own.name == "own_game:Nim"
-    assert {"tic_tac_toe", "connect_four", "gomoku", "dots_and_boxes"} <= set(envs.available())
+    assert {"tic_tac_toe", "connect_four", "gomoku", "dots_and_boxes", "othello", "hex"} <= set(envs.available())

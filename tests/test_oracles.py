@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import envs
+from envs.hex import Hex
 
 NUM_GAMES = 1_000
 COUNTS = json.loads((Path(__file__).parent / "data" / "perft.json").read_text())
@@ -32,6 +33,14 @@ def random_games(game: envs.Game):
     return jax.tree.map(np.asarray, played)
 
 
+def openspiel_actions(game: envs.Game, player: int) -> np.ndarray:
+    """What OpenSpiel calls our actions: the same, but that our second player of hex sees the board reflected."""
+    actions = np.arange(game.num_actions)
+    if isinstance(game, Hex) and player == 1:
+        actions[: game.size**2] = actions[: game.size**2].reshape(game.size, game.size).T.ravel()
+    return actions
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "oracle"),
     [
@@ -45,6 +54,12 @@ def random_games(game: envs.Game):
         pytest.param("gomoku", {"size": 19, "in_row": 6}, "gomoku(size=19,connect=6)", marks=pytest.mark.slow),
         ("dots_and_boxes", {"rows": 2, "columns": 3}, "dots_and_boxes(num_rows=2,num_cols=3)"),
         ("dots_and_boxes", {"rows": 3, "columns": 3}, "dots_and_boxes(num_rows=3,num_cols=3)"),
+        ("othello", {}, "othello"),
+        ("hex", {"size": 2, "swap": True}, "hex(board_size=2,swap=True)"),
+        ("hex", {"size": 4}, "hex(board_size=4)"),
+        ("hex", {"size": 11}, "hex(board_size=11)"),
+        ("hex", {"size": 11, "swap": True}, "hex(board_size=11,swap=True)"),
+        pytest.param("hex", {"size": 19}, "hex(board_size=19)", marks=pytest.mark.slow),
     ],
     ids=lambda value: value if isinstance(value, str) and "(" in value else None,
 )
@@ -52,13 +67,15 @@ def test_openspiel(name, settings, oracle):
     pyspiel = pytest.importorskip("pyspiel")
     game, reference = envs.make(name, **settings), pyspiel.load_game(oracle)
     masks, players, actions, transitions = random_games(game)
+    theirs = [openspiel_actions(game, player) for player in (0, 1)]
     for lane in range(NUM_GAMES):
         state, outcome = reference.new_initial_state(), 0.0
         for ply in range(game.max_moves):
-            assert players[ply, lane] == state.current_player(), state
-            assert np.flatnonzero(masks[ply, lane]).tolist() == state.legal_actions(), state
-            outcome += transitions.reward[ply, lane] * (-1 if players[ply, lane] else 1)
-            state.apply_action(int(actions[ply, lane]))
+            player = players[ply, lane]
+            assert player == state.current_player(), state
+            assert sorted(theirs[player][masks[ply, lane]].tolist()) == state.legal_actions(), state
+            outcome += transitions.reward[ply, lane] * (-1 if player else 1)
+            state.apply_action(int(theirs[player][actions[ply, lane]]))
             assert transitions.terminated[ply, lane] == state.is_terminal(), state
             if state.is_terminal():
                 break
