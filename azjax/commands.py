@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import itertools
 import json
 import os
 import re
@@ -86,8 +87,13 @@ def _train_game(args: list[str]) -> int:
     from azjax.rundir import RunDirectory, RunError
 
     with _bad_input(RunError):
-        run = RunDirectory.create(options.run_dir or Path("runs") / stamp, options.config)
+        run = RunDirectory.create(options.run_dir or _free(Path("runs") / stamp), options.config)
     return _train(run)
+
+
+def _free(path: Path) -> Path:
+    """The path, or where that is taken the first with a number after it that is not."""
+    return next(p for n in itertools.count(1) if not (p := path if n == 1 else Path(f"{path}-{n}")).exists())
 
 
 def _resume(args: list[str], directory: Path) -> int:
@@ -123,7 +129,10 @@ def _require_possible(config: Config) -> None:
         configs.validate(config, devices=len(devices))
         require_run_fits(config, devices=config.devices or len(devices))
         if config.rating.every >= 0:
-            require_simulations(config, config.rating.num_simulations, games=config.rating.games // 2)
+            try:
+                require_simulations(config, config.rating.num_simulations, games=config.rating.games // 2)
+            except ValueError as error:
+                raise ValueError(f"rating: {error}, or set rating.every=-1") from error
         make_optimizer(config.learner, total_updates=1)
 
 

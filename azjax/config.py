@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import envs
 from envs.core import Game
@@ -297,6 +297,12 @@ def validate(config: Config, *, devices: int) -> None:
     ):
         value = getattr(getattr(config, stage), field)
         require(value >= least, f"{stage}.{field} must be at least {least}, got {value}")
+    for stage in ("network", "search", "learner"):
+        settings = getattr(config, stage)
+        for field, hint in get_type_hints(type(settings)).items():
+            value, known = getattr(settings, field), get_args(hint)
+            if get_origin(hint) is Literal:
+                require(value in known, f"{stage}.{field}={value!r} is not one of {', '.join(map(repr, known))}")
     _require_search(config.search, require)
     require(config.iterations >= 1, f"iterations must be at least 1, got {config.iterations}")
     require(config.minutes >= 0, f"minutes must be at least 0 (0 is no limit), got {config.minutes}")

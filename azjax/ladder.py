@@ -30,8 +30,8 @@ def climb(
 ) -> list[Rung]:
     """The matches up to the first that the player has not won in full, or to the top. Consumes the key.
 
-    Games begin at the start: the playouts are random, so that they differ. `report` is told of every match. Raises
-    ValueError for an impossible ladder, before any game.
+    Games begin at the start, and differ as far as the random playouts make them. `report` is told of every match.
+    Raises ValueError for an impossible ladder, before any game.
     """
     require_ladder(ladder)
     rungs: list[Rung] = []

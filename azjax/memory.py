@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from pathlib import Path
 
 import jax
 
@@ -28,7 +30,10 @@ def device_bytes() -> int:
     stats = device.memory_stats() if device.platform != "cpu" else None
     if stats and "bytes_limit" in stats:
         return stats["bytes_limit"]
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // jax.local_device_count()
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError):  # a container may have less
+        machine = min(machine, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return machine // jax.local_device_count()
 
 
 def position_bytes(game: Game) -> int:

@@ -71,6 +71,17 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "checkpoint": {"network_every": 25},
         },
     },
+    "go": {
+        "laptop": {
+            "run": {"minutes": 15.0, "iterations": 100_000},
+            "network": {"policy_channels": 4, "value_channels": 4},
+            "selfplay": {"opening_plies": 8},
+            "search": {"num_simulations": 24, "value_scale": 0.2},
+            "replay": {"capacity": 131_072, "min_fill": 2_048},
+            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
+            "checkpoint": {"network_every": 25},
+        },
+    },
     "gomoku": {
         "laptop": {
             "run": {"minutes": 30.0, "iterations": 100_000},

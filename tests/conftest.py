@@ -15,7 +15,16 @@ os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
 
 import beartype  # noqa: E402
 import beartype.roar  # noqa: E402
+import jax  # noqa: E402
 import jaxtyping  # noqa: E402
+import pytest  # noqa: E402
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_programs_of_other_modules():
+    """Frees what was compiled: with a thousand programs a process runs out of memory maps, and XLA crashes."""
+    yield
+    jax.clear_caches()
 
 
 def check(function):

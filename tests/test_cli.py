@@ -13,6 +13,7 @@ import jax
 import pytest
 from tiny import CHANGES, tiny_config
 
+import envs
 from azjax import cli, commands, options, progress, session
 from azjax.rundir import RunDirectory
 
@@ -124,7 +125,7 @@ def test_games(azjax):
     [
         ("trian", "no command 'trian'; commands: train, elo, check, ladder, play, games"),
         ("train", "which game?"),
-        ("train checkers", "no game named 'checkers'; known games: connect_four, dots_and_boxes, gomoku, tic_tac_toe"),
+        ("train checkers", f"no game named 'checkers'; known games: {', '.join(envs.available())}"),
         ("train nowhere:Chess", "no game 'nowhere:Chess': No module named 'nowhere'"),
         ("train --preset laptop gomoku", "the game comes first"),
         ("train gomoku --preset", "--preset needs a value"),

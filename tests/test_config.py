@@ -175,6 +175,14 @@ def test_a_search_tells_what_it_does_by_default():
     assert SearchConfig(reuse_nodes=3).with_simulations(5) == SearchConfig(num_simulations=5, reuse_nodes=3)
 
 
+def test_unknown_words_are_refused():
+    """Where nothing checks types, as it does in the tests."""
+    config = tiny_config()
+    object.__setattr__(config.search, "policy", "uct")
+    with pytest.raises(ValueError, match=r"search.policy='uct' is not one of 'gumbel', 'puct'"):
+        configs.validate(config, devices=4)
+
+
 def test_the_replay_holds_whole_iterations_and_at_least_its_capacity():
     config = tiny_config({"replay": {"capacity": 100}})
     assert config.moves_per_iteration == 24

@@ -11,11 +11,12 @@ from tiny import ONE_DEVICE
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 
 LAST_WORDS = {
-    "bench_envs.py": "million steps a second",
+    "bench_envs.py": "Hex(size=19, swap=False)",
     "bench_search.py": "time at a capacity of 1,025 nodes",
     "bench_selfplay.py": "evals/s",
     "connect_four.py": "knows the winner",
     "dots_and_boxes.py": "the article's position: lines",
+    "go.py": "the network against GNU Go",
     "gomoku.py": "random, 0 random plies first",
     "hex.py": "random, 0 random plies first",
     "kill_test.py": "0 differ",

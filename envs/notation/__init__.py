@@ -1,0 +1,1 @@
+"""Positions, games and engines' protocols as text, on the host."""
