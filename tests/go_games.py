@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from envs.go import Go
 
@@ -42,3 +44,9 @@ def random_games(game: Go, lanes: int, *, seed: int = 0, passes: float = 0.02) -
 
     played = jax.jit(jax.vmap(play, out_axes=1))(jax.random.split(jax.random.key(seed), lanes))
     return jax.tree.map(np.asarray, played)
+
+
+LONG = pytest.mark.skipif(
+    not os.environ.get("AZJAX_LONG_TESTS"), reason="takes minutes: set AZJAX_LONG_TESTS=1 to run it"
+)
+"""Marks tests for which the suite has no time."""

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from go_games import random_games
+from go_games import LONG, random_games
 from go_reference import Reference
 
 import envs
@@ -89,7 +89,7 @@ large = [(size, lanes, superko, suicide) for size, lanes in large for _, _, supe
 
 @pytest.mark.parametrize(
     ("size", "lanes", "superko", "suicide"),
-    [*small, (9, 4, "positional", False), *(pytest.param(*case, marks=pytest.mark.slow) for case in large)],
+    [*small, (9, 4, "positional", False), *(pytest.param(*case, marks=LONG) for case in large)],
 )
 def test_reference(size, lanes, superko, suicide):
     """Legal moves, player, end and result at every ply of random games."""
@@ -116,7 +116,7 @@ def test_reference(size, lanes, superko, suicide):
 
 
 @pytest.mark.parametrize(
-    ("size", "lanes"), [(5, 100), (9, 20), *(pytest.param(*x, marks=pytest.mark.slow) for x in ((9, 200), (19, 20)))]
+    ("size", "lanes"), [(5, 100), (9, 20), *(pytest.param(*x, marks=LONG) for x in ((9, 200), (19, 20)))]
 )
 def test_openspiel(size, lanes):
     """OpenSpiel's Go has simple ko and no suicide; it ends a game when a board comes again."""

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from go_games import random_games
+from go_games import LONG, random_games
 from go_reference import Reference
 
 from envs.go import Go
@@ -97,7 +97,7 @@ def repeats_by_suicide(reference, point):
 
 
 @pytest.mark.parametrize(
-    ("size", "lanes", "superko", "suicide"), [*cases, *(pytest.param(*case, marks=pytest.mark.slow) for case in slow)]
+    ("size", "lanes", "superko", "suicide"), [*cases, *(pytest.param(*case, marks=LONG) for case in slow)]
 )
 def test_legal_moves(size, lanes, superko, suicide):
     """The legal points of GNU Go, at every ply. GNU Go does not look whether a suicide
