@@ -25,6 +25,19 @@ def preset(game: Game, name: str = "laptop") -> Config:
     return replace(Config(game=game), changes)
 
 
+def _square_board(*, minutes: float, opening_plies: int) -> dict[str, dict[str, Any]]:
+    """The laptop preset of games on small square boards."""
+    return {
+        "run": {"minutes": minutes, "iterations": 100_000},
+        "network": {"policy_channels": 4, "value_channels": 4},
+        "selfplay": {"opening_plies": opening_plies},
+        "search": {"num_simulations": 24, "value_scale": 0.2},
+        "replay": {"capacity": 131_072, "min_fill": 2_048},
+        "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
+        "checkpoint": {"network_every": 25},
+    }
+
+
 GENERAL_PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "laptop": {},
     "accelerator": {
@@ -71,50 +84,10 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "checkpoint": {"network_every": 25},
         },
     },
-    "go": {
-        "laptop": {
-            "run": {"minutes": 15.0, "iterations": 100_000},
-            "network": {"policy_channels": 4, "value_channels": 4},
-            "selfplay": {"opening_plies": 8},
-            "search": {"num_simulations": 24, "value_scale": 0.2},
-            "replay": {"capacity": 131_072, "min_fill": 2_048},
-            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
-            "checkpoint": {"network_every": 25},
-        },
-    },
-    "gomoku": {
-        "laptop": {
-            "run": {"minutes": 30.0, "iterations": 100_000},
-            "network": {"policy_channels": 4, "value_channels": 4},
-            "selfplay": {"opening_plies": 8},
-            "search": {"num_simulations": 24, "value_scale": 0.2},
-            "replay": {"capacity": 131_072, "min_fill": 2_048},
-            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
-            "checkpoint": {"network_every": 25},
-        },
-    },
-    "hex": {
-        "laptop": {
-            "run": {"minutes": 25.0, "iterations": 100_000},
-            "network": {"policy_channels": 4, "value_channels": 4},
-            "selfplay": {"opening_plies": 6},
-            "search": {"num_simulations": 24, "value_scale": 0.2},
-            "replay": {"capacity": 131_072, "min_fill": 2_048},
-            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
-            "checkpoint": {"network_every": 25},
-        },
-    },
-    "othello": {
-        "laptop": {
-            "run": {"minutes": 25.0, "iterations": 100_000},
-            "network": {"policy_channels": 4, "value_channels": 4},
-            "selfplay": {"opening_plies": 12},
-            "search": {"num_simulations": 24, "value_scale": 0.2},
-            "replay": {"capacity": 131_072, "min_fill": 2_048},
-            "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
-            "checkpoint": {"network_every": 25},
-        },
-    },
+    "go": {"laptop": _square_board(minutes=15.0, opening_plies=8)},
+    "gomoku": {"laptop": _square_board(minutes=30.0, opening_plies=8)},
+    "hex": {"laptop": _square_board(minutes=25.0, opening_plies=6)},
+    "othello": {"laptop": _square_board(minutes=25.0, opening_plies=12)},
 }
 """Presets of single games: game -> preset -> stage -> field -> value. Those with names of general ones are put over
 them, the others over the game's laptop preset."""

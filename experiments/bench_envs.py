@@ -1,4 +1,4 @@
-"""How fast the small games' rules are beside pgx's: random play with automatic restarts, steps a second on one core.
+"""How fast the rules are beside pgx's: random play with automatic restarts, steps a second on one core.
 
 command    python experiments/bench_envs.py            (--smoke: seconds, meaningless numbers)
 hardware   one core of a shared two-core x86 VM, CPU only (the script binds itself to one core, so XLA uses one thread)
@@ -39,17 +39,17 @@ import numpy as np
 
 import envs
 
-GAMES = (  # name, settings, pgx's name, moves a run
-    ("tic_tac_toe", {}, "tic_tac_toe", 200_000),
-    ("connect_four", {}, "connect_four", 200_000),
-    ("gomoku", {"size": 8}, None, 200_000),
-    ("gomoku", {"size": 15}, None, 200_000),
-    ("dots_and_boxes", {}, None, 200_000),
-    ("othello", {}, "othello", 200_000),
-    ("hex", {"swap": True}, "hex", 200_000),
-    ("hex", {"size": 19}, None, 200_000),
-    ("go", {"size": 9}, "go_9x9", 40_000),
-    ("go", {"size": 19}, "go_19x19", 4_000),
+GAMES = (  # name, settings, pgx's name, moves a run, runs that count
+    ("tic_tac_toe", {}, "tic_tac_toe", 200_000, 10),
+    ("connect_four", {}, "connect_four", 200_000, 10),
+    ("gomoku", {"size": 8}, None, 200_000, 10),
+    ("gomoku", {"size": 15}, None, 200_000, 10),
+    ("dots_and_boxes", {}, None, 200_000, 10),
+    ("othello", {}, "othello", 200_000, 10),
+    ("hex", {"swap": True}, "hex", 200_000, 10),
+    ("hex", {"size": 19}, None, 200_000, 10),
+    ("go", {"size": 9}, "go_9x9", 200_000, 5),
+    ("go", {"size": 19}, "go_19x19", 200_000, 1),
 )
 
 
@@ -93,10 +93,10 @@ def random_play(rules: Rules, batch: int, steps: int, categorical: bool) -> Call
             return jax.random.categorical(noise, jnp.where(mask, 0.0, -jnp.inf))
         action = np.arange(mask.shape[1], dtype=np.uint32)
         low = np.uint32(2 ** len(action).bit_length() - 1)  # the bits of the hash that make room for the action
-        mixed = (noise[:, None] ^ action * np.uint32(0x9E3779B9)) * np.uint32(0x85EBCA6B)
+        mixed = (noise[:, None] ^ action[None] * np.uint32(0x9E3779B9)) * np.uint32(0x85EBCA6B)
         mixed = (mixed ^ mixed >> 15) * np.uint32(0xC2B2AE35)
         # As positive floats, in the same order: XLA's CPU backend finds the largest float three times as fast.
-        order = jax.lax.bitcast_convert_type((mixed >> 2 & ~low | action) + np.uint32(0x00800000), jnp.float32)
+        order = jax.lax.bitcast_convert_type((mixed >> 2 & ~low | action[None]) + np.uint32(0x00800000), jnp.float32)
         best = jax.lax.bitcast_convert_type(jnp.max(jnp.where(mask, order, 0.0), -1), jnp.uint32)
         return (best & low).astype(jnp.int32)
 
@@ -111,7 +111,8 @@ def random_play(rules: Rules, batch: int, steps: int, categorical: bool) -> Call
         start = rules.init()
         state = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
         noise = jax.random.split(key, steps) if categorical else jax.random.bits(key, (steps, batch))
-        return jax.lax.scan(move, (start, state, jax.vmap(rules.observe)(state)), noise)[0][1:]
+        seen = jax.eval_shape(jax.vmap(rules.observe), state)
+        return jax.lax.scan(move, (start, state, jax.tree.map(jnp.zeros_like, seen)), noise)[0][1:]
 
     key = jax.random.key(0)
     jax.block_until_ready(play(key))
@@ -142,6 +143,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="small sizes: shows that it runs, measures nothing")
     parser.add_argument("--categorical", action="store_true", help="pick by jax.random.categorical")
+    parser.add_argument("--game", choices=dict.fromkeys(row[0] for row in GAMES), help="this one alone")
     arguments = parser.parse_args()
     smoke = arguments.smoke
     if hasattr(os, "sched_setaffinity"):  # Linux; XLA has as many threads as there are cores when its backend starts
@@ -150,12 +152,14 @@ def main() -> None:
         print("pgx is not installed, so its columns are empty: pip install 'azjax[oracles]'")
     columns = "rules", "rules + observe", "pgx", "rules / pgx", "observe / pgx", "bytes", "pgx bytes"
     print(f"{'million steps a second':<51}{'':>6}" + "".join(f"{c:>17}" for c in columns))
-    for name, settings, rival, moves in GAMES:
+    for name, settings, rival, moves, runs in GAMES:
+        if arguments.game not in (None, name):
+            continue
         game = envs.make(name, **settings)
         theirs = pgx_rules(rival) if rival else None
         rivals = [our_rules(game, observe=False), our_rules(game, observe=True), theirs]
         for batch in (8,) if smoke else (64, 1024):
-            steps, repeats = (20, 1) if smoke else (moves // batch, 10)
+            steps, repeats = (20, 1) if smoke else (moves // batch, runs)
             bare, observed, pgx_rate = steps_per_second(rivals, batch, steps, repeats, arguments.categorical)
             ratios = [f"{rate / pgx_rate:.2f}" if theirs else "-" for rate in (bare, observed)]
             rates = [f"{rate / 1e6:.2f}" if rate else "-" for rate in (bare, observed, pgx_rate)]

@@ -173,9 +173,8 @@ def test_ko(superko):
 
 
 @every_superko
-def test_ko_after_two_passes_less_one(superko):
-    """Black takes, white passes, black fills elsewhere: white's retake makes a new board. If black passes too, the
-    game is over; so with nothing else played only the simple rule would let white retake."""
+def test_ko_may_be_retaken_once_the_board_has_changed(superko):
+    """Black takes, white passes, black plays elsewhere: white's retake makes a new board."""
     game = Go(5, superko=superko)
     state = play(game, start(game, ".xo", "xo.o", ".xo"), "C4", "pass")
     assert may_play(game, play(game, state, "E1"), "B4")
@@ -295,7 +294,7 @@ def test_text():
 
 
 def test_case_positional_superko():
-    """GO-02: of 226 moves only the last is refused; situational superko and the simple rule are played on, too."""
+    """GO-02: of 226 moves positional superko refuses the last alone, and the simple rule none."""
     actions = jnp.asarray([int(n) for n in CASES["GO-02"]["input"].split(":")[1].split()])
     assert len(actions) == 226
 
