@@ -14,9 +14,11 @@ outcome    million steps a second (ours, ours with observation, pgx), and how ma
            7,073, 25,318.
            With --categorical the logarithms of as many random numbers as there are actions dwarf all rules, and the
            ratios at batch 1,024 are 1.5, 5.6, 1.4 and 1.2.
-           Go was measured apart, with fewer moves beside other programs, in thousand steps a second:
-           go 9x9        batch 64:  892,  722, 64.4 (13.9, 11.2)    batch 1,024:  885,  746, 43.6 (20.3, 17.1)
-           go 19x19      batch 64:  103, 94.7,  4.1 (25.2, 23.1)    batch 1,024: 77.9, 67.6,  3.3 (23.3, 20.2)
+           Go in a run of its own (--game go, 6 minutes), the other core busy, in thousand steps a second:
+           go 9x9        batch 64:  610,  480,   50 (13.4, 10.4)    batch 1,024:  830,  700,   40 (22.9, 19.3)
+           go 19x19      batch 64:   70,   60,    3 (23.8, 22.1)    batch 1,024:  120,  100,    3 (35.7, 29.5)
+           Batch 64 plays many games, batch 1,024 the first 195 moves of one, which on 19x19 is the emptier half. Over
+           whole 19x19 games, measured apart, the rules alone made 103 thousand at batch 64 and 78 at 1,024.
 
 Everything but the rules is the same code for both: one jitted loop of legal mask, one random number a lane that picks a
 legal action uniformly, step, and restart of finished lanes. pgx computes the mask and the observation in every step and
@@ -162,7 +164,7 @@ def main() -> None:
             steps, repeats = (20, 1) if smoke else (moves // batch, runs)
             bare, observed, pgx_rate = steps_per_second(rivals, batch, steps, repeats, arguments.categorical)
             ratios = [f"{rate / pgx_rate:.2f}" if theirs else "-" for rate in (bare, observed)]
-            rates = [f"{rate / 1e6:.2f}" if rate else "-" for rate in (bare, observed, pgx_rate)]
+            rates = [f"{rate / 1e6:.3f}" if rate else "-" for rate in (bare, observed, pgx_rate)]
             sizes = [str(state_bytes(rules)) if rules else "-" for rules in (rivals[0], theirs)]
             print(f"{game!r:<51}{batch:>6}" + "".join(f"{c:>17}" for c in (*rates, *ratios, *sizes)), flush=True)
 

@@ -3,29 +3,30 @@
 command    taskset -c 1 python experiments/bench_search.py            (--smoke: seconds, meaningless numbers)
 hardware   one core of a shared two-core x86 VM, CPU only
 software   jax 0.10.2, mctx 0.0.71
-date       2026-11-30; 6 minutes
+date       2026-11-30; 7 minutes
 outcome    milliseconds a simulation of all lanes, the network alone (4 blocks, 32 channels) being 1.00 x:
 
            game          lanes  simulations  policy     network          azjax          stock mctx   bytes a game
-           connect_four     64           32  gumbel    2.117 ms  2.188   1.03x    2.159     1.02x          6,732
-           connect_four     64           32  puct      2.117 ms  2.442   1.15x    2.328     1.10x          6,732
-           connect_four     64          400  gumbel    1.971 ms  2.078   1.05x    2.707     1.37x         81,804
-           connect_four     64          400  puct      1.971 ms  2.071   1.05x    2.935     1.49x         81,804
-           gomoku           16          400  gumbel    2.448 ms  2.588   1.06x    4.479     1.83x      2,199,084
-           gomoku           16          400  puct      2.448 ms  2.584   1.06x   44.431    18.15x      2,199,084
-           wide              8          400  gumbel    0.587 ms  0.648   1.10x   26.146    44.52x      2,695,121
-           wide              8          400  puct      0.587 ms  0.645   1.10x   25.446    43.33x      2,695,121
+           connect_four     64           32  gumbel    2.563 ms  2.690   1.05x    2.699     1.05x          6,732
+           connect_four     64           32  puct      2.563 ms  2.663   1.04x    2.926     1.14x          6,732
+           connect_four     64          400  gumbel    2.447 ms  2.598   1.06x    3.348     1.37x         81,804
+           connect_four     64          400  puct      2.447 ms  2.585   1.06x    3.665     1.50x         81,804
+           gomoku           16          400  gumbel    2.599 ms  2.786   1.07x    5.297     2.04x      2,199,084
+           gomoku           16          400  puct      2.599 ms  2.740   1.05x   53.555    20.61x      2,199,084
+           wide              8          400  gumbel    0.709 ms  0.772   1.09x   35.746    50.45x      2,695,121
+           wide              8          400  puct      0.709 ms  0.766   1.08x   38.394    54.19x      2,695,121
 
            gomoku is 15x15; wide has 4,672 actions, 218 slots and 40 legal actions. Stock mctx is gumbel_muzero_policy
            and muzero_policy on the full width; for wide only the first 16 of its 400 simulations are timed, in a tree
            for 400, when it is at its shallowest: the ratio for all of them is higher. The bytes are those of our tree;
            by the same count stock mctx's takes 45,385,581 for wide.
 
-           The same 64 simulations in a tree for 1,025 nodes and for 65: 1.03 (connect four), 1.07 (gomoku), 1.18 (wide,
+           The same 64 simulations in a tree for 1,025 nodes and for 65: 1.02 (connect four), 1.07 (gomoku), 1.11 (wide,
            whose tree is 52 MB larger and has to be cleared first).
 
-caution    The other core was busy with evaluations. In a first run, beside two more busy processes, connect four's
-           ratios were 1.04 to 1.07, gomoku's 0.96 and 1.05, wide's 1.08 and 1.09.
+caution    The machine was quiet in this run. In three others, beside other programs, connect four's ratios were 1.03 to
+           1.07 (gumbel, 32), 1.04 to 1.15 (puct, 32), 1.04 to 1.18 (gumbel, 400) and 1.04 to 1.13 (puct, 400), and wide
+           grew by up to 1.22.
 """
 
 from __future__ import annotations
