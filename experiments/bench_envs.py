@@ -15,7 +15,7 @@ outcome    million steps a second (ours, ours with observation, pgx), and how ma
            With --categorical the logarithms of as many random numbers as there are actions dwarf all rules, and the
            ratios at batch 1,024 are 1.5, 5.6, 1.4 and 1.2.
            Go in a run of its own (--game go, 6 minutes), the other core busy, in thousand steps a second:
-           go 9x9        batch 64:  610,  480,   50 (13.4, 10.4)    batch 1,024:  830,  700,   40 (22.9, 19.3)
+           go 9x9        batch 64:  610,  480,   46 (13.4, 10.4)    batch 1,024:  830,  700,   36 (22.9, 19.3)
            go 19x19      batch 64:   70,   60,    3 (23.8, 22.1)    batch 1,024:  120,  100,    3 (35.7, 29.5)
            Batch 64 plays many games, batch 1,024 the first 195 moves of one, which on 19x19 is the emptier half. Over
            whole 19x19 games, measured apart, the rules alone made 103 thousand at batch 64 and 78 at 1,024.
