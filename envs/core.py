@@ -138,9 +138,8 @@ class Game(abc.ABC, Generic[S]):
 
     def legal_actions(self, state: S) -> Int[Array, " slots"]:
         """The legal actions in increasing order, int32 [max_legal_actions], padded with `num_actions`."""
-        mask = self.legal_action_mask(state)
-        (actions,) = jnp.nonzero(mask, size=self.max_legal_actions, fill_value=self.num_actions)
-        return actions.astype(jnp.int32)
+        actions = _true_places(self.legal_action_mask(state), self.max_legal_actions)
+        return jnp.where(actions >= 0, actions, self.num_actions)
 
     def step(self, state: S, action: Int[Array, ""]) -> tuple[S, Transition]:
         """Plays `action` for the player to move.
@@ -183,3 +182,31 @@ class Game(abc.ABC, Generic[S]):
         raise ValueError(
             f"{text!r} is not a legal move here; legal moves: {' '.join(legal) or 'none, the game is over'}"
         )
+
+
+def _true_places(mask: Bool[Array, " n"], size: int) -> Int[Array, " size"]:
+    """The first `size` places where the mask is True, in increasing order, int32, then -1.
+
+    As `jnp.nonzero(mask, size=size, fill_value=-1)`, but several times faster on a CPU: by words of 32 bits, each place
+    first finds its word, by how many bits are set in those before it, and then its bit in the word.
+    """
+    bits = jnp.pad(mask, (0, -len(mask) % 32)).reshape(-1, 32).astype(jnp.uint32)
+    words = (bits << np.arange(32, dtype=np.uint32)[None]).sum(-1, dtype=jnp.uint32)
+    ends = jax.lax.population_count(words).astype(jnp.int32)
+    for shift in 2 ** np.arange(len(words).bit_length()):  # the sum of the words' counts, up to each of them
+        ends = ends + jnp.pad(ends, (int(shift), 0))[: len(words)]
+    ends = ends.astype(jnp.int16)
+    rank = np.arange(size, dtype=np.int16)
+    word = (ends[:, None] <= rank[None]).sum(0, dtype=jnp.int16).astype(jnp.int32)
+    found = word < len(words)
+    word = jnp.where(found, word, 0)
+    rest = words[word]
+    left = rank - jnp.where(word > 0, ends[word - 1], 0)
+    bit = jnp.zeros(size, jnp.int32)
+    for width in (16, 8, 4, 2, 1):
+        low = jax.lax.population_count(rest & np.uint32(2**width - 1)).astype(jnp.int16)
+        higher = left >= low
+        left = jnp.where(higher, left - low, left)
+        rest = jnp.where(higher, rest >> np.uint32(width), rest)
+        bit = jnp.where(higher, bit + width, bit)
+    return jnp.where(found, 32 * word + bit, -1)
