@@ -3,6 +3,7 @@
     config      frozen dataclasses, one per stage; every default stands here
     presets     every game's settings that are known to work
     slots       which actions the columns of a policy stand for: all, or the legal ones
+    starts      start positions other than the usual one, read from text
     openings    random first moves, so that games differ
     network     observation -> policy logits, value
     search      state + network -> action, policy target, root value; the only place that knows mctx

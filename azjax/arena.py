@@ -30,7 +30,8 @@ class GameRecord(NamedTuple):
     result: int  # for the player who moved first: +1 won, 0 drawn, -1 lost
     truncated: bool  # ended by the move cap
     opening_plies: int  # how many of the actions were the random opening's
-    actions: list[int]  # the whole game, from init()
+    actions: list[int]  # the whole game, from its start
+    start: int = 0  # the number of its start position; 0 where there is but the usual one
 
 
 class Tally(NamedTuple):
@@ -89,25 +90,27 @@ class _Games(NamedTuple):
 
 
 def play_match(
-    game: Game, first: Player, second: Player, *, games: int, key: Array, opening_plies: int = 2
+    game: Game, first: Player, second: Player, *, games: int, key: Array, opening_plies: int = 2, starts: Any = None
 ) -> MatchResult:
     """The result of `games` games, as `first` sees it. Consumes the key.
 
-    Games come in pairs: both start with the same `opening_plies` random moves, and either player moves first in one.
-    Nothing is compiled for a second match of the same game, sizes and `act` functions: checkpoints only differ in
-    their params. Issues DuplicateGamesWarning if fewer than half of the games are distinct. Raises ValueError unless
-    `games` is even, which gives both players the same colours, and positive.
+    Games come in pairs: both start from the same position, one of `starts` (`read_starts`) or the usual one, with the
+    same `opening_plies` random moves, and either player moves first in one. Nothing is compiled for a second match of
+    the same game, sizes and `act` functions: checkpoints only differ in their params. Issues DuplicateGamesWarning if
+    fewer than half of the games are distinct. Raises ValueError unless `games` is even, which gives both players the
+    same colours, and positive.
     """
     if games < 2 or games % 2:
         raise ValueError(f"got {games} games; a match needs a positive even number, so that colours are balanced")
     if not 0 <= opening_plies < game.max_moves:
         raise ValueError(f"got {opening_plies} opening plies; {game.name} takes 0 to {game.max_moves - 1}")
     seats = tuple((player.act, player.start) for player in (first, second))
-    played, plies = jax.device_get(_play(game, *seats, games, opening_plies, first.params, second.params, key))
+    params = first.params, second.params
+    played, plies, start = jax.device_get(_play(game, *seats, games, opening_plies, *params, key, starts))
     if not played.states.terminated.all():
         unfinished = int((~played.states.terminated).sum())
         raise RuntimeError(f"{unfinished} games of {game.name} were not over after max_moves = {game.max_moves} moves")
-    result = _summary(first.name, second.name, played, plies)
+    result = _summary(first.name, second.name, played, plies, start)
     if result.repeats():
         warnings.warn(
             f"{first.name} against {second.name}: only {result.unique_games} of {games} games are distinct; "
@@ -119,8 +122,18 @@ def play_match(
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
-def _play(game: Game, a: _Seat, b: _Seat, games: int, opening_plies: int, params_a: Any, params_b: Any, key: Array):
-    """The finished games and the lengths of their openings.
+def _play(
+    game: Game,
+    a: _Seat,
+    b: _Seat,
+    games: int,
+    opening_plies: int,
+    params_a: Any,
+    params_b: Any,
+    key: Array,
+    starts: Any,
+):
+    """The finished games, and the lengths and starts of their openings.
 
     At every turn one of the players moves in at most half of the games that wait for it: the one that more games wait
     for, in those games that have come least far. Under alternate turns no lane of the half is idle until the first
@@ -131,7 +144,7 @@ def _play(game: Game, a: _Seat, b: _Seat, games: int, opening_plies: int, params
 
     def opening_of(game_index):
         pair_key = jax.random.fold_in(opening_key, game_index // 2)
-        return random_opening(game, pair_key, opening_plies, max_plies=opening_plies)
+        return random_opening(game, pair_key, opening_plies, max_plies=opening_plies, starts=starts)
 
     openings = jax.vmap(opening_of)(jnp.arange(games))
     a_seat = jnp.arange(games) % 2
@@ -173,7 +186,7 @@ def _play(game: Game, a: _Seat, b: _Seat, games: int, opening_plies: int, params
 
     loop = (jnp.int32(0), carry, start(carry.states))
     _, carry, _ = jax.lax.while_loop(lambda loop: unfinished(loop[1]).any(), body, loop)
-    return carry, openings.length
+    return carry, openings.length, openings.start
 
 
 def _step_if(game: Game, plays: Array, state: Any, action: Array):
@@ -225,13 +238,14 @@ def _either(a: _Seat, b: _Seat, params_a: Any, params_b: Any):
     return (start_both, act_of_both) if a == b and shapes(params_a) == shapes(params_b) else (start, act_of_one)
 
 
-def _summary(name_a: str, name_b: str, played: _Games, opening_plies: np.ndarray) -> MatchResult:
+def _summary(name_a: str, name_b: str, played: _Games, opening_plies: np.ndarray, starts: np.ndarray) -> MatchResult:
     results = np.sign(played.score).astype(int)  # A's
     records = []
     for i, length in enumerate(played.lengths):
         names, result = ((name_a, name_b), results[i]) if i % 2 == 0 else ((name_b, name_a), -results[i])
         actions = played.actions[i, :length].tolist()
-        records.append(GameRecord(*names, int(result), bool(played.truncated[i]), int(opening_plies[i]), actions))
+        truncated, plies = bool(played.truncated[i]), int(opening_plies[i])
+        records.append(GameRecord(*names, int(result), truncated, plies, actions, int(starts[i])))
 
     def tally(results: np.ndarray) -> Tally:
         return Tally(*(int((results == result).sum()) for result in (1, 0, -1)))
@@ -242,7 +256,7 @@ def _summary(name_a: str, name_b: str, played: _Games, opening_plies: np.ndarray
         **tally(results)._asdict(),
         as_first=tally(results[0::2]),
         as_second=tally(results[1::2]),
-        unique_games=len({(i % 2, *record.actions) for i, record in enumerate(records)}),
+        unique_games=len({(i % 2, record.start, *record.actions) for i, record in enumerate(records)}),
         truncated=int(played.truncated.sum()),
         records=records,
     )

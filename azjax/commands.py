@@ -83,12 +83,28 @@ def _train_game(args: list[str]) -> int:
         description=f"Trains a network for {name} by self-play, and rates it at the end. Presets: {names}.",
     )
     stamp = f"{name.rpartition(':')[2].lower()}-{time.strftime('%Y%m%d-%H%M%S')}"
-    _require_possible(options.config)
+    config = _with_starts_of_files(options.config)
+    _require_possible(config)
     from azjax.rundir import RunDirectory, RunError
 
     with _bad_input(RunError):
-        run = RunDirectory.create(options.run_dir or _free(Path("runs") / stamp), options.config)
+        run = RunDirectory.create(options.run_dir or _free(Path("runs") / stamp), config)
     return _train(run)
+
+
+def _with_starts_of_files(config: Config) -> Config:
+    """The configuration with the lines of a file, but for empty ones and those that begin with #, for each @FILE."""
+    starts: list[str] = []
+    for start in config.selfplay.starts:
+        if not start.startswith("@"):
+            starts.append(start)
+            continue
+        try:
+            lines = Path(start[1:]).read_text().splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SystemExit(f"selfplay.starts: cannot read {start[1:]}: {error}") from error
+        starts += [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return configs.replace(config, {"selfplay": {"starts": tuple(starts)}})
 
 
 def _free(path: Path) -> Path:
@@ -120,6 +136,7 @@ def _require_possible(config: Config) -> None:
 
     from azjax.learner import make_optimizer
     from azjax.memory import require_run_fits
+    from azjax.starts import read_starts
 
     try:
         devices = jax.devices()
@@ -128,6 +145,7 @@ def _require_possible(config: Config) -> None:
     with _bad_input(ValueError):
         configs.validate(config, devices=len(devices))
         require_run_fits(config, devices=config.devices or len(devices))
+        read_starts(config.game, config.selfplay.starts)
         if config.rating.every >= 0:
             try:
                 require_simulations(config, config.rating.num_simulations, games=config.rating.games // 2)

@@ -115,6 +115,9 @@ class SelfPlayConfig:
     """Moves in every lane an iteration."""
     opening_plies: int = 0
     """Each game starts after 0 to this many uniformly random moves, which are not trained on (papers: 0)."""
+    starts: tuple[str, ...] = ()
+    """Positions that games start from, each from one drawn at random: in the game's notation or "startpos moves ...";
+    @FILE stands for the lines of a file. None is the usual start (papers)."""
 
 
 @dataclasses.dataclass(frozen=True)

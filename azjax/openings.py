@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from azjax.starts import draw_start
 from envs.core import Game
 
 
@@ -15,6 +16,7 @@ class Opening(NamedTuple):
     """Where a random opening led, and how."""
 
     state: Any  # one state, never finished
+    start: Int[Array, ""]  # int32, the number of the start position; 0 where there is but the usual one
     actions: Int[Array, " max_plies"]  # int32, the moves made, padded with num_actions
     length: Int[Array, ""]  # int32, how many were made
     score: Float[Array, ""]  # what the moves won, for the first player; 0 where a game pays at its end only
@@ -26,8 +28,12 @@ def random_action(key: Array, mask: Bool[Array, " actions"]) -> Int[Array, ""]:
     return jnp.argmax(jnp.cumsum(mask, dtype=jnp.int32) > rank).astype(jnp.int32)
 
 
-def random_opening(game: Game, key: Array, plies: Int[Array, ""] | int, *, max_plies: int) -> Opening:
+def random_opening(
+    game: Game, key: Array, plies: Int[Array, ""] | int, *, max_plies: int, starts: Any = None
+) -> Opening:
     """The state after `plies` uniformly random legal moves from the start, at most `max_plies`.
+
+    The start is one of `starts` (`read_starts`), uniformly drawn, or the usual one.
 
     The opening stops before the first drawn move that would end the game, so it may be shorter and never ends one.
     For one game: `vmap` over keys (and plies). Consumes the key; the moves do not depend on `max_plies`.
@@ -41,14 +47,17 @@ def random_opening(game: Game, key: Array, plies: Int[Array, ""] | int, *, max_p
         sign = jnp.where(opening.state.player == 0, 1.0, -1.0)
         opening = Opening(
             state=jax.tree.map(lambda new, old: jnp.where(plays, new, old), after, opening.state),
+            start=opening.start,
             actions=opening.actions.at[ply].set(jnp.where(plays, action, game.num_actions)),
             length=opening.length + plays,
             score=opening.score + jnp.where(plays, sign * transition.reward, 0.0),
         )
         return opening, plays
 
+    state, which = draw_start(game, starts, jax.random.fold_in(key, 2**31))
     start = Opening(
-        state=jax.tree.map(jnp.asarray, game.init()),
+        state=state,
+        start=which,
         actions=jnp.full(max_plies, game.num_actions, jnp.int32),
         length=jnp.int32(0),
         score=jnp.float32(0.0),

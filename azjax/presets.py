@@ -26,7 +26,7 @@ def preset(game: Game, name: str = "laptop") -> Config:
 
 
 def _square_board(*, minutes: float, opening_plies: int) -> dict[str, dict[str, Any]]:
-    """The laptop preset of games on small square boards."""
+    """The laptop preset of games on square boards."""
     return {
         "run": {"minutes": minutes, "iterations": 100_000},
         "network": {"policy_channels": 4, "value_channels": 4},
@@ -84,6 +84,7 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "checkpoint": {"network_every": 25},
         },
     },
+    "chess": {"laptop": _square_board(minutes=60.0, opening_plies=8)},
     "go": {"laptop": _square_board(minutes=15.0, opening_plies=8)},
     "gomoku": {"laptop": _square_board(minutes=30.0, opening_plies=8)},
     "hex": {"laptop": _square_board(minutes=25.0, opening_plies=6)},

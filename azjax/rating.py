@@ -18,6 +18,7 @@ from azjax.network import make_network
 from azjax.players import Player, random_player, raw_network_player, search_player
 from azjax.rundir import RunDirectory, RunError, Snapshot
 from azjax.search import make_match_search
+from azjax.starts import read_starts
 
 ANCHOR = "random"
 
@@ -59,6 +60,7 @@ def rate_run(
             games=settings.games,
             key=match_key,
             opening_plies=min(settings.opening_plies, run.config.game.max_moves - 1),
+            starts=read_starts(run.config.game, run.config.selfplay.starts),
         )
         games = [[r.first, r.second, r.result] for r in result.records]
         played[first.name, second.name] = games

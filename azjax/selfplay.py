@@ -37,12 +37,16 @@ class Games(NamedTuple):
     entropy: Array  # float32: of the move's policy target, in nats
 
 
-def init_lanes(game: Game, key: jax.Array, *, lanes: int, opening_plies: int) -> Lanes:
-    """New games in all lanes, each after 0 to `opening_plies` random moves. Consumes the key."""
+def init_lanes(game: Game, key: jax.Array, *, lanes: int, opening_plies: int, starts: Any = None) -> Lanes:
+    """New games in all lanes, each from one of `starts` and after 0 to `opening_plies` random moves.
+
+    Consumes the key.
+    """
     plies_key, moves_key = jax.random.split(key)
     plies = jax.random.randint(plies_key, (lanes,), 0, opening_plies + 1)
     keys = jax.random.split(moves_key, lanes)
-    opening = jax.vmap(functools.partial(random_opening, game, max_plies=opening_plies))(keys, plies)
+    begin = functools.partial(random_opening, game, max_plies=opening_plies, starts=starts)
+    opening = jax.vmap(begin)(keys, plies)
     return Lanes(opening.state, jnp.zeros(lanes, jnp.int32), opening.score, _hash_states(opening.state))
 
 
@@ -55,6 +59,7 @@ def play(
     *,
     moves: int,
     opening_plies: int,
+    starts: Any = None,
 ) -> tuple[Lanes, Trajectory, Games]:
     """Plays `moves` moves in every lane; where a game ends, the next move begins a new one. Consumes the key.
 
@@ -86,7 +91,7 @@ def play(
         )
         entropy = jnp.sum(jax.scipy.special.entr(found.action_weights), axis=-1)
         games = Games(over, transition.truncated, played.plies, played.score, played.moves_hash, entropy)
-        new = init_lanes(game, opening_key, lanes=over.shape[0], opening_plies=opening_plies)
+        new = init_lanes(game, opening_key, lanes=over.shape[0], opening_plies=opening_plies, starts=starts)
         lanes = jax.tree.map(lambda a, b: jnp.where(_align(over, a), a, b), new, played)
         return (lanes, memory), (trajectory, games)
 

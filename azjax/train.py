@@ -18,6 +18,7 @@ from azjax.network import make_network
 from azjax.replay import Replay
 from azjax.search import make_selfplay_search
 from azjax.selfplay import Games, Lanes
+from azjax.starts import read_starts
 
 Metrics = dict[str, Shaped[Array, ""]]
 
@@ -47,7 +48,7 @@ class Trainer(NamedTuple):
 
 def make_trainer(config: Config, mesh: Mesh) -> Trainer:
     """The training loop's body. `mesh` has one axis, `data`, whose size divides the lanes and the batch."""
-    game = config.game
+    game, starts = config.game, read_starts(config.game, config.selfplay.starts)
     network = make_network(game, config.network)
     search = make_selfplay_search(game, network.evaluate, config.search)
     total_updates = config.iterations * config.learner.updates
@@ -65,7 +66,11 @@ def make_trainer(config: Config, mesh: Mesh) -> Trainer:
     def init() -> RunState:
         network_key, lanes_key, key = jax.random.split(jax.random.key(config.seed), 3)
         lanes = selfplay.init_lanes(
-            game, lanes_key, lanes=config.selfplay.lanes, opening_plies=config.selfplay.opening_plies
+            game,
+            lanes_key,
+            lanes=config.selfplay.lanes,
+            opening_plies=config.selfplay.opening_plies,
+            starts=starts,
         )
         store = replay.init_replay(selfplay.example_move(game), rows=config.replay_rows, lanes=config.selfplay.lanes)
         state = learner.init_learner(network, optimizer, network_key)
@@ -90,6 +95,7 @@ def make_trainer(config: Config, mesh: Mesh) -> Trainer:
             key,
             moves=config.selfplay.moves,
             opening_plies=config.selfplay.opening_plies,
+            starts=starts,
         )
         store = replay.add(store, moves, max_moves=game.max_moves)
         return lanes, store, games, jnp.sum(replay.eligible(store), axis=0)

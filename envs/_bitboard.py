@@ -153,6 +153,15 @@ class Board:
         words = (jnp.where(number // _BITS == word, bit, np.uint32(0)) for word in range(self.num_words))
         return Squares(tuple(words)) & self.all
 
+    def has(self, sets: Squares, index: Int[Array, ""], number: Int[Array, ""]) -> Bool[Array, ""]:
+        """Whether that one of the sets [n] has the square of that number; False if there is no such set or square.
+
+        The reduction comes last, so that what depends on the answer does not ask again.
+        """
+        word, bit = number // _BITS, (number % _BITS).astype(jnp.uint32)
+        there = [(words >> bit) & 1 == jnp.where(word == i, 1, 2) for i, words in enumerate(sets.words)]
+        return jnp.any(functools.reduce(operator.or_, there) & (np.arange(len(sets.words[0])) == index))
+
     def offsets(self, *offsets: tuple[int, int]) -> Offsets:
         """For `look`: so many rows and columns away, for each of the sets side by side."""
         return Offsets(self, offsets)

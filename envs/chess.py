@@ -18,44 +18,34 @@ All moves are found at once, as sets of squares (`_bitboard`): plane by plane, t
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int8, UInt32
 
-from envs._bitboard import Board, Squares, concatenate, join, stack
+from envs._chess_moves import (
+    BISHOP,
+    BOARD,
+    KING,
+    KNIGHT,
+    NUM_PLANES,
+    PAWN,
+    QUEEN,
+    ROOK,
+    UNDERPROMOTIONS,
+    View,
+    legal_moves,
+    offsets,
+)
 from envs._zobrist import combined, high_key, low_key
 from envs.core import Game, Move
 from envs.notation import fen
 
-PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(1, 7)
 MAX_CLOCK = 100  # half-moves without capture or pawn move that draw; what that plane is divided by
 _HISTORY = 8  # boards that are observed
-_PLANES = 73
-
-_BOARD = Board(8, 8)
-_DIRECTIONS = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))  # clockwise from north
-_JUMPS = ((2, 1), (1, 2), (-1, 2), (-2, 1), (-2, -1), (-1, -2), (1, -2), (2, -1))
-_NORTH, _NORTHEAST, _EAST, _WEST, _NORTHWEST = 0, 1, 2, 6, 7
-_LINES = _BOARD.offsets(*_DIRECTIONS)
-_KNIGHTS = _BOARD.offsets(*_JUMPS)
-_FOUR_TIMES = _BOARD.offsets(*_DIRECTIONS, *3 * (*_DIRECTIONS[4:], *_DIRECTIONS[:4]))
-_AHEAD = _BOARD.offsets((1, 1), (1, -1))  # where a pawn takes, and where an enemy pawn stands that attacks this square
-_BEHIND = _BOARD.offsets((-1, -1), (-1, 1))
-_IS_STRAIGHT = np.arange(8) % 2 == 0
-_IS_AHEAD, _IS_RIGHT, _IS_LEFT = (np.arange(8) == direction for direction in (_NORTH, _NORTHEAST, _NORTHWEST))
-_IS_ASLANT = _IS_RIGHT | _IS_LEFT
-_UNDERPROMOTIONS = np.array([KNIGHT, BISHOP, ROOK], np.int8)
 _SQUARE = np.arange(64)
 _DARK = (_SQUARE // 8 + _SQUARE % 8) % 2 == 0
-
-# By side of castling, king's and queen's: the squares that must be empty, those that must be safe, the rook's way.
-_E1 = 4
-_CASTLING_EMPTY = [_BOARD.constant(np.isin(_SQUARE, squares)) for squares in ((5, 6), (1, 2, 3))]
-_CASTLING_SAFE = [_BOARD.constant(np.isin(_SQUARE, squares)) for squares in ((4, 5, 6), (2, 3, 4))]
 _ROOK_FROM, _ROOK_TO = np.array([7, 0]), np.array([5, 3])
 
 
@@ -74,22 +64,6 @@ class State(NamedTuple):
     terminated: Bool[Array, ""]
 
 
-class _View(NamedTuple):
-    """A position as the player to move sees it: own pieces are positive and move up."""
-
-    board: Int8[Array, " 64"]
-    castling: Bool[Array, "2 2"]  # own rights, the opponent's
-    en_passant: Int8[Array, ""]
-
-
-class _Moves(NamedTuple):
-    """What can be played in a position."""
-
-    planes: Squares  # [73]: the squares from which it is legal
-    in_check: Bool[Array, ""]
-    en_passant: Bool[Array, ""]  # whether there is a legal capture en passant
-
-
 @dataclasses.dataclass(frozen=True)
 class Chess(Game[State]):
     """The rules. `insufficient_material`: whether a position in which nobody can mate is a draw at once."""
@@ -103,7 +77,7 @@ class Chess(Game[State]):
 
     @property
     def num_actions(self) -> int:
-        return 64 * _PLANES
+        return 64 * NUM_PLANES
 
     @property
     def max_legal_actions(self) -> int:
@@ -140,22 +114,21 @@ class Chess(Game[State]):
         return jnp.concatenate([history.astype(jnp.float32), constants], -1).reshape(self.observation_shape)
 
     def _legal(self, state: State) -> Bool[Array, " actions"]:
-        return _BOARD.points(_moves(_view(state)).planes).reshape(-1)
+        return BOARD.points(legal_moves(_view(state)).planes).reshape(-1)
 
     def is_legal(self, state: State, action: Int[Array, ""]) -> Bool[Array, ""]:
-        plane = jnp.where((action >= 0) & (action < self.num_actions), action % _PLANES, -1)
-        planes = _moves(_view(state)).planes.where(np.arange(_PLANES) == plane)
-        return (planes.union() & _BOARD.square(action // _PLANES)).any() & ~state.terminated
+        planes = legal_moves(_view(state)).planes
+        return BOARD.has(planes, action % NUM_PLANES, action // NUM_PLANES) & ~state.terminated
 
     def in_check(self, state: State) -> Bool[Array, ""]:
         """Whether the player to move is in check."""
-        return _moves(_view(state)).in_check
+        return legal_moves(_view(state)).in_check
 
     def _move(self, state: State, action: Int[Array, ""]) -> Move[State]:
         view = _view(state)
         board, castling, is_irreversible, pushed_file = _played(view, action)
-        after = _View(-_flipped(board), castling[::-1], pushed_file)
-        moves = _moves(after)
+        after = View(-_flipped(board), castling[::-1], pushed_file)
+        moves = legal_moves(after)
         player = 1 - state.player
         clock = jnp.where(is_irreversible, 0, state.clock + 1).astype(jnp.int8)
         ply = state.ply + jnp.ones((), state.ply.dtype)
@@ -204,10 +177,10 @@ class Chess(Game[State]):
         if position.clock > MAX_CLOCK:
             raise ValueError(f"{text!r} has {position.clock} half-moves without progress; the game ends at {MAX_CLOCK}")
         state = self._start(position)
-        opponent = _View(-_flipped(_view(state).board), jnp.zeros((2, 2), jnp.bool), jnp.int8(-1))
-        if bool(_moves(opponent).in_check):
+        opponent = View(-_flipped(_view(state).board), jnp.zeros((2, 2), jnp.bool), jnp.int8(-1))
+        if bool(legal_moves(opponent).in_check):
             raise ValueError(f"{text!r}: the side that is not to move is in check")
-        moves = _moves(_view(state))
+        moves = legal_moves(_view(state))
         if not moves.en_passant:
             state = self._start(position._replace(en_passant=-1))
         over = not moves.planes.any().any() or position.clock >= MAX_CLOCK
@@ -244,7 +217,7 @@ class Chess(Game[State]):
         """
         if not state.terminated:
             return None
-        moves = _moves(_view(state))
+        moves = legal_moves(_view(state))
         if not moves.planes.any().any():
             return "checkmate" if moves.in_check else "stalemate"
         if state.repetitions[0] >= 3:
@@ -265,8 +238,8 @@ class Chess(Game[State]):
 
     def action_to_text(self, state: State, action: int) -> str:
         """UCI's: "e2e4", "e1g1" for castling, "e7e8q"."""
-        source, plane = divmod(int(action), _PLANES)
-        target = source + int(_offsets()[plane])
+        source, plane = divmod(int(action), NUM_PLANES)
+        target = source + int(offsets()[plane])
         flip = 0 if state.player == 0 else 56
         piece = "nbr"[(plane - 64) % 3] if plane >= 64 else ""
         if plane < 56 and target >= 56 and abs(int(state.boards[0, source ^ flip])) == PAWN:
@@ -301,10 +274,10 @@ class Chess(Game[State]):
         )
 
 
-def _view(state: State) -> _View:
+def _view(state: State) -> View:
     white = state.player == 0
     board = jnp.where(white, state.boards[0], -_flipped(state.boards[0]))
-    return _View(board, jnp.where(white, state.castling, state.castling[::-1]), state.en_passant)
+    return View(board, jnp.where(white, state.castling, state.castling[::-1]), state.en_passant)
 
 
 def _flipped(boards: Int8[Array, "*times 64"]) -> Int8[Array, "*times 64"]:
@@ -312,91 +285,17 @@ def _flipped(boards: Int8[Array, "*times 64"]) -> Int8[Array, "*times 64"]:
     return boards.reshape(*boards.shape[:-1], 8, 8)[..., ::-1, :].reshape(boards.shape)
 
 
-@jax.jit
-def _moves(view: _View) -> _Moves:
-    """All legal moves: what is pinned stays in line with the king, and in check only what ends it is a target."""
-    pieces = _BOARD.pack(view.board[None] == np.array([*range(1, 7), *range(-1, -7, -1)], np.int8)[:, None])
-    pawns, knights, bishops, rooks, queens, king = (pieces[i] for i in range(6))
-    enemy_pawns, enemy_knights, enemy_bishops, enemy_rooks, enemy_queens, enemy_king = (pieces[i] for i in range(6, 12))
-    own, enemy = pieces[:6].union(), pieces[6:].union()
-    empty = ~(own | enemy)
-
-    # By direction: the squares that look at an enemy slider, those that the king sees, and those that it would see
-    # after a capture en passant to the right or left, which is tried out because it takes two pieces off a line.
-    sliders = _sliders(enemy_bishops | enemy_queens, enemy_rooks | enemy_queens)
-    takers, victim, after = _en_passant(view.en_passant, pawns, own | enemy)
-    over = stack([empty | king, empty, ~after[0], ~after[1]]).repeat(8)
-    seen = _FOUR_TIMES.rays(concatenate([sliders, stack([king]).repeat(24)]), over).union()
-    attacked, from_king, from_king_after = seen[:8], seen[8:16], seen[16:]
-    line, checks = attacked & from_king, (attacked & king).any()
-    danger = attacked.union() | _KNIGHTS.look(enemy_knights).union()
-    danger = danger | _LINES.look(enemy_king).union() | _AHEAD.look(enemy_pawns).union()
-    leapers = _KNIGHTS.look(king).union() & enemy_knights | _BEHIND.look(king).union() & enemy_pawns
-
-    num_checks = checks.sum(dtype=jnp.int32) + leapers.count()
-    evasions = (line & empty | from_king & sliders).where(checks).union() | leapers
-    allowed = _BOARD.all.where(num_checks == 0) | evasions.where(num_checks == 1)
-    pinned = line & own
-    free = own & ~pinned.union()
-    movers = free | _both_ways(pinned)
-
-    targets = ~own & allowed
-    sliding = _LINES.rays(targets, empty) & (_sliders(bishops | queens, rooks | queens) & movers)[None]
-    jumps = _KNIGHTS.look(targets) & knights & free
-    king_steps = _LINES.look(~own & ~danger) & king
-
-    # A pawn's targets: ahead what is empty, aslant what is not.
-    pawn_targets = (targets & empty).where(_IS_AHEAD) | (targets & enemy).where(_IS_ASLANT)
-    pawn_steps = _LINES.look(pawn_targets)
-    double_steps = _LINES.look(pawn_steps & empty).where(_IS_AHEAD) & pawns & movers & _BOARD.rows(1)
-    attacked_after = (from_king_after & concatenate([sliders, sliders])).any().reshape(2, 8).any(1)
-    taken = takers.where(~attacked_after & ~(leapers & ~victim).any())
-    pawn_steps = pawn_steps & pawns & movers | taken[0].where(_IS_RIGHT) | taken[1].where(_IS_LEFT)
-
-    castling = [
-        king.where(
-            right & ~((own | enemy) & _CASTLING_EMPTY[side]).any() & ~(danger & _CASTLING_SAFE[side]).any()
-        ).where(np.arange(8) == direction)
-        for side, (right, direction) in enumerate(zip(view.castling[0], (_EAST, _WEST), strict=True))
-    ]
-    promoting = pawn_steps & _BOARD.rows(6)
-    promotions = stack([promoting[i] for i in (_NORTHWEST, _NORTH, _NORTHEAST) for _ in _UNDERPROMOTIONS])
-    steps = stack([king_steps | pawn_steps, double_steps | castling[0] | castling[1]]).pad(5)
-    slides, steps = (moves.transpose().reshape(56) for moves in (sliding, steps))
-    planes = join(concatenate([slides, jumps]).pad(9), concatenate([steps, jumps, promotions]))
-    return _Moves(planes, (danger & king).any(), taken.any().any())
-
-
-def _sliders(diagonal: Squares, straight: Squares) -> Squares:
-    """By direction, the pieces that slide in it."""
-    return Squares(tuple(jnp.where(_IS_STRAIGHT, s, d) for s, d in zip(straight.words, diagonal.words, strict=True)))
-
-
-def _both_ways(lines: Squares) -> Squares:
-    """Sets by direction, each joined with that of the opposite direction."""
-    half = lines[:4] | lines[4:]
-    return concatenate([half, half])
-
-
-def _en_passant(file: Int[Array, ""], pawns: Squares, occupied: Squares) -> tuple[Squares, Squares, Squares]:
-    """The pawns that take the pawn on this file (-1: none) to the right and to the left [2], that pawn, and what is
-    occupied after either capture [2]."""
-    target, victim = (_BOARD.square(row * 8 + file).where(file >= 0) for row in (5, 4))
-    takers = _AHEAD.look(target) & pawns
-    return takers, victim, occupied & ~victim & ~takers | target
-
-
 def _played(
-    view: _View, action: Int[Array, ""]
+    view: View, action: Int[Array, ""]
 ) -> tuple[Int8[Array, " 64"], Bool[Array, "2 2"], Bool[Array, ""], Int[Array, ""]]:
     """The board and the rights after a legal move, still as the mover sees them; whether it was a capture or a pawn's;
     the file of a pawn that moved two squares, or -1."""
-    board, source, plane = view.board, action // _PLANES, action % _PLANES
-    target = source + jnp.asarray(_offsets())[plane]
+    board, source, plane = view.board, action // NUM_PLANES, action % NUM_PLANES
+    target = source + jnp.asarray(offsets())[plane]
     piece, captured = board[source], board[target]
     is_pawn, is_king = piece == PAWN, piece == KING
     en_passant = is_pawn & ((target - source) % 8 != 0) & (captured == 0)
-    promoted = jnp.where(plane >= 64, jnp.asarray(_UNDERPROMOTIONS)[(plane - 64) % 3], QUEEN)
+    promoted = jnp.where(plane >= 64, jnp.asarray(UNDERPROMOTIONS)[(plane - 64) % 3], QUEEN)
     placed = jnp.where(is_pawn & (target >= 56), promoted, piece).astype(jnp.int8)
     castles = is_king & (jnp.abs(target - source) == 2)
     rook_from, rook_to = (jnp.where(target < source, squares[1], squares[0]) for squares in (_ROOK_FROM, _ROOK_TO))
@@ -413,14 +312,6 @@ def _played(
     kept = [~is_king & (source != _ROOK_FROM), target != _ROOK_FROM + 56]
     file = jnp.where(is_pawn & (target - source == 16), source % 8, -1)
     return after, view.castling & jnp.stack(kept), is_pawn | (captured != 0), file
-
-
-@functools.cache
-def _offsets() -> np.ndarray:
-    """How many squares further each plane leads."""
-    queen = [(8 * down + right) * distance for down, right in _DIRECTIONS for distance in range(1, 8)]
-    knight = [8 * down + right for down, right in _JUMPS]
-    return np.array([*queen, *knight, *np.repeat([7, 8, 9], 3)], np.int32)
 
 
 def _hash(

@@ -172,6 +172,10 @@ class Game(abc.ABC, Generic[S]):
     def action_to_text(self, state: S, action: int) -> str:
         """An action in the game's usual notation."""
 
+    def from_text(self, text: str) -> S:
+        """The position that a text in the game's notation describes. Raises ValueError, naming the fault, if none."""
+        raise ValueError(f"{self.name} has no notation of positions, got {text!r}; name the moves: startpos moves ...")
+
     def action_from_text(self, state: S, text: str) -> int:
         """The legal action that `text` names. Raises ValueError, naming what is legal, if there is none."""
         wanted = text.strip().lower()

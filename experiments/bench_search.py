@@ -32,7 +32,6 @@ caution    The machine was quiet in this run. In three others, beside other prog
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -51,71 +50,9 @@ from azjax.search.loop import make_loop
 from azjax.search.puct import select_action
 from azjax.search.tree import make_tree_functions, tree_bytes
 from azjax.slots import mask_logits
-from envs.core import Game, Move
 
 STOCK_SIMULATIONS = 16
 """Simulations of stock mctx that are timed where all of them would take minutes; the tree has its full capacity."""
-
-
-class WideState(NamedTuple):
-    """The state of `Wide`, as large as a chess state."""
-
-    player: jax.Array
-    terminated: jax.Array
-    plies: jax.Array
-    board: jax.Array
-
-
-@dataclasses.dataclass(frozen=True)
-class Wide(Game[WideState]):
-    """A game of chess' measures that costs nothing: 4,672 actions, 218 slots, 40 legal actions, 119 planes."""
-
-    num_legal: int = 40
-
-    @property
-    def num_actions(self) -> int:
-        return 4672
-
-    @property
-    def max_legal_actions(self) -> int:
-        return 218
-
-    @property
-    def observation_shape(self) -> tuple[int, int, int]:
-        return 8, 8, 119
-
-    @property
-    def max_moves(self) -> int:
-        return 1_000
-
-    def init(self) -> WideState:
-        return WideState(jnp.int32(0), jnp.bool(False), jnp.int32(0), jnp.zeros(1_024, jnp.uint8))
-
-    def observe(self, state: WideState) -> jax.Array:
-        return jnp.broadcast_to(state.board[:64].reshape(8, 8, 1).astype(jnp.float32), self.observation_shape)
-
-    def legal_actions(self, state: WideState) -> jax.Array:
-        legal = jnp.arange(self.max_legal_actions, dtype=jnp.int32)
-        return jnp.where(legal < self.num_legal, 116 * legal + state.board[0], self.num_actions)
-
-    def _legal(self, state: WideState) -> jax.Array:
-        place = jnp.arange(self.num_actions, dtype=jnp.int32) - state.board[0]
-        return (place >= 0) & (place % 116 == 0) & (place < 116 * self.num_legal)
-
-    def is_legal(self, state: WideState, action: jax.Array) -> jax.Array:
-        return (action - state.board[0]) % 116 == 0
-
-    def _move(self, state: WideState, action: jax.Array) -> Move[WideState]:
-        board = state.board.at[state.plies % 64].set((action % 29).astype(jnp.uint8))
-        after = WideState(1 - state.player, state.plies + 1 >= self.max_moves, state.plies + 1, board)
-        return Move(after, jnp.float32(0))
-
-    def render(self, state: WideState) -> str:
-        return str(state)
-
-    def action_to_text(self, state: WideState, action: int) -> str:
-        del state
-        return str(action)
 
 
 class Case(NamedTuple):
@@ -130,9 +67,10 @@ CASES = (
     Case(envs.make("connect_four"), 64, 32),
     Case(envs.make("connect_four"), 64, 400),
     Case(envs.make("gomoku"), 16, 400),
-    Case(Wide(), 8, 400),
+    Case(envs.make("chess"), 32, 32),
+    Case(envs.make("chess"), 8, 400),
 )
-SMOKE = (Case(envs.make("connect_four"), 4, 8), Case(Wide(), 2, 8))
+SMOKE = (Case(envs.make("connect_four"), 4, 8), Case(envs.make("chess"), 2, 8))
 
 
 def main() -> None:
@@ -146,7 +84,7 @@ def main() -> None:
     for case in SMOKE if smoke else CASES:
         compare(case, rounds=1 if smoke else 5)
     print("\ngame          lanes  simulations  time at a capacity of 1,025 nodes / of 65, best of several")
-    for case in SMOKE[:1] if smoke else (CASES[0], CASES[2], CASES[3]):
+    for case in SMOKE[:1] if smoke else (CASES[0], CASES[2], CASES[4]):
         grow(case._replace(simulations=8 if smoke else 64), rounds=1 if smoke else 5)
 
 
@@ -172,7 +110,7 @@ def compare(case: Case, *, rounds: int) -> None:
         ours, theirs = per_simulation[policy], per_simulation[f"stock {policy}"]
         size = tree_bytes(case.game, 1 + case.simulations)
         print(
-            f"{name_of(case.game):12} {case.lanes:6} {case.simulations:12}  {policy:6} {alone:11.3f} ms {ours:8.3f} ms "
+            f"{case.game.name:12} {case.lanes:6} {case.simulations:12}  {policy:6} {alone:11.3f} ms {ours:8.3f} ms "
             f"{ours / alone:7.2f}x {theirs:8.3f} ms {theirs / alone:7.2f}x {size:12,}",
             flush=True,
         )
@@ -196,12 +134,7 @@ def grow(case: Case, *, rounds: int) -> None:
     }
     seconds = best_times(rivals, rounds=rounds)
     ratio = seconds["1024"] / seconds["64"]
-    print(f"{name_of(case.game):12} {case.lanes:6} {case.simulations:12}  {ratio:7.2f}x", flush=True)
-
-
-def name_of(game: Game) -> str:
-    """A short name."""
-    return type(game).__name__.lower() if isinstance(game, Wide) else game.name
+    print(f"{case.game.name:12} {case.lanes:6} {case.simulations:12}  {ratio:7.2f}x", flush=True)
 
 
 def prepared(case: Case) -> tuple[Network, Any, Any]:

@@ -72,7 +72,7 @@ def test_arrows_run_one_way(path: Path):
 
 @each(ENVS)
 def test_rules_import_no_more_than_jax_and_numpy(path: Path):
-    readers = {"sgfmill"} if path.parent.name == "notation" else set()
+    readers = {"chess", "sgfmill"} if path.parent.name == "notation" else set()
     assert top(imports(path)) <= {"envs", "jax", "jaxtyping", "numpy"} | readers
 
 
