@@ -18,8 +18,11 @@ class NetworkConfig:
     """Residual blocks (AlphaGo Zero: 19 or 39)."""
     channels: int = 32
     """Filters of every 3x3 convolution (AlphaGo Zero: 256)."""
+    policy_head: Literal["linear", "planes"] = "linear"
+    """linear: AlphaGo Zero's, a 1x1 convolution and a linear layer; planes: AlphaZero's of chess and shogi, a 3x3
+    convolution of `channels` and a 1x1 one to as many planes as each square has actions, square by square."""
     policy_channels: int = 2
-    """Filters of the policy head's 1x1 convolution (AlphaGo Zero: 2)."""
+    """Filters of the linear policy head's 1x1 convolution (AlphaGo Zero: 2)."""
     value_channels: int = 1
     """Filters of the value head's 1x1 convolution (AlphaGo Zero: 1)."""
     value_hidden: int = 64
@@ -300,6 +303,12 @@ def validate(config: Config, *, devices: int) -> None:
     ):
         value = getattr(getattr(config, stage), field)
         require(value >= least, f"{stage}.{field} must be at least {least}, got {value}")
+    height, width, _ = config.game.observation_shape
+    require(
+        config.network.policy_head == "linear" or config.game.num_actions % (height * width) == 0,
+        f"network.policy_head=planes: the {config.game.num_actions} actions of {config.game.name} are not as many for "
+        f"each of its {height}x{width} squares; set network.policy_head=linear",
+    )
     for stage in ("network", "search", "learner"):
         settings = getattr(config, stage)
         for field, hint in get_type_hints(type(settings)).items():

@@ -72,10 +72,14 @@ class ResNet(nnx.Module):
         self.dtype = dtype
         self.stem = ConvNorm(planes, config.channels, 3, config, rngs=rngs)
         self.tower = nnx.List([ResBlock(config, rngs=rngs) for _ in range(config.blocks)])
-        self.policy_conv = ConvNorm(config.channels, config.policy_channels, 1, config, rngs=rngs)
-        self.policy_out = nnx.Linear(
-            height * width * config.policy_channels, num_actions, kernel_init=zero, dtype=dtype, rngs=rngs
-        )
+        self.policy_is_planes = config.policy_head == "planes"
+        if self.policy_is_planes:
+            self.policy_conv = ConvNorm(config.channels, config.channels, 3, config, rngs=rngs)
+            inputs, outputs = config.channels, num_actions // (height * width)
+        else:
+            self.policy_conv = ConvNorm(config.channels, config.policy_channels, 1, config, rngs=rngs)
+            inputs, outputs = height * width * config.policy_channels, num_actions
+        self.policy_out = nnx.Linear(inputs, outputs, kernel_init=zero, dtype=dtype, rngs=rngs)
         self.value_conv = ConvNorm(config.channels, config.value_channels, 1, config, rngs=rngs)
         self.value_hidden = nnx.Linear(
             height * width * config.value_channels, config.value_hidden, dtype=dtype, rngs=rngs
@@ -88,10 +92,11 @@ class ResNet(nnx.Module):
         for block in self.tower:
             x = block(x, train=train)
         flat = (observations.shape[0], -1)
-        policy = jax.nn.relu(self.policy_conv(x, train=train)).reshape(flat)
+        policy = jax.nn.relu(self.policy_conv(x, train=train))
         value = jax.nn.relu(self.value_conv(x, train=train)).reshape(flat)
         value = self.value_out(jax.nn.relu(self.value_hidden(value)))
-        logits = self.policy_out(policy)
+        # Over the channels of a square, a linear layer is a 1x1 convolution.
+        logits = self.policy_out(policy if self.policy_is_planes else policy.reshape(flat)).reshape(flat)
         return logits.astype(jnp.float32), jnp.tanh(value.astype(jnp.float32)).squeeze(-1)
 
 

@@ -50,6 +50,33 @@ def test_a_row_does_not_depend_on_its_companions(normalisation):
     assert float(jnp.std(together[1])) > 1e-3  # the rows do differ
 
 
+def test_a_policy_of_planes_follows_the_board():
+    """What lies one row further up gives the same logits for the squares one row further up, away from the edges."""
+    game = envs.make("gomoku", size=15)
+    config = NetworkConfig(blocks=1, channels=8, value_hidden=8, policy_head="planes")
+    network = make_network(game, config)
+    fresh = network.init(jax.random.key(0))
+    np.testing.assert_array_equal(network.evaluate(fresh, jnp.zeros((1, *game.observation_shape)))[0], 0)
+    keys = iter(jax.random.split(jax.random.key(2), len(jax.tree.leaves(fresh.params))))
+    params = jax.tree.map(lambda x: x + 0.3 * jax.random.normal(next(keys), x.shape), fresh.params)
+    seen = (
+        jnp.zeros((1, *game.observation_shape))
+        .at[0, 5:10, 5:10]
+        .set(jax.random.normal(jax.random.key(1), (5, 5, game.observation_shape[-1])))
+    )
+    moved = jnp.roll(seen, 1, axis=1)
+    logits, _ = network.evaluate(fresh._replace(params=params), jnp.concatenate([seen, moved]))
+    here, there = np.asarray(logits).reshape(2, 15, 15)
+    np.testing.assert_allclose(there[6:10, 6:9], here[5:9, 6:9], rtol=1e-4)
+    assert np.std(here[5:9, 6:9]) > 0.01
+
+
+def test_a_chess_policy_of_planes_has_73_for_each_square():
+    config = dataclasses.replace(SMALL, policy_head="planes")
+    variables = jax.eval_shape(make_network(envs.make("chess"), config).init, jax.random.key(0))
+    assert variables.params["policy_out"]["kernel"].shape == (8, 73)
+
+
 def test_batch_statistics_change_in_training_only():
     network = make_network(GAME, SMALL)
     variables = trained(SMALL)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 from numpy_mcts import Search as NumpySearch
 from positions import NOTHING, hashed, play_out, random_states, stack, uniform
 
@@ -160,6 +161,17 @@ def test_noise_is_drawn_over_the_legal_moves_alone():
         variance = (1 / 30) * (29 / 30) / (30 * concentration + 1)
         np.testing.assert_allclose(noise.mean(axis=0), 1 / 30, atol=5 * np.sqrt(variance / rows))
         np.testing.assert_allclose(noise.var(axis=0).mean(), variance, rtol=0.05)
+
+
+@pytest.mark.parametrize("concentration", [0.03, 0.3, 1.0, 4.0])
+def test_log_gamma(concentration):
+    """As SciPy has the distribution (Kolmogorov and Smirnov's test), and finite where the draw itself is 0."""
+    shape = (40, 500)
+    wanted = jnp.broadcast_to(jnp.arange(500) % 2 == 0, shape)
+    draws = np.asarray(puct.log_gamma(jax.random.key(3), jnp.full(shape, concentration), wanted))
+    assert np.isfinite(draws[wanted]).all()
+    assert scipy.stats.kstest(draws[wanted], scipy.stats.loggamma(concentration).cdf).pvalue > 0.01
+    assert abs(np.corrcoef(draws[:, 0], draws[:, 2])[0, 1]) < 0.5
 
 
 def test_illegal_moves_stay_impossible_under_noise():

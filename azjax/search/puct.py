@@ -146,12 +146,37 @@ def mix_noise(
     count = jnp.sum(legal, axis=-1, keepdims=True)
     concentration = jnp.broadcast_to(alpha if alpha else 10.0 / jnp.maximum(count, 1), legal.shape)
     lowest = jnp.finfo(prior_logits.dtype).min
-    # Normalised exponentials of loggamma draws are Dirichlet, and don't underflow for small alpha as gamma draws do.
-    draws = jax.random.loggamma(key, concentration, dtype=jnp.float32)
-    noise = jax.nn.softmax(jnp.where(legal, draws, lowest))
+    # Normalised exponentials of log-gamma draws are Dirichlet, and don't underflow for small alpha as gamma draws do.
+    noise = jax.nn.softmax(jnp.where(legal, log_gamma(key, concentration, legal), lowest))
     mixed = (1 - fraction) * jax.nn.softmax(prior_logits) + fraction * noise
     tiny = jnp.finfo(mixed.dtype).tiny
     return jnp.where(legal, jnp.log(jnp.maximum(mixed, tiny)), lowest).astype(prior_logits.dtype)
+
+
+def log_gamma(
+    key: jax.Array, concentration: Float[Array, "*shape"], wanted: Bool[Array, "*shape"]
+) -> Float[Array, "*shape"]:
+    """Logarithms of gamma draws, where they are wanted (Marsaglia and Tsang 2000). Consumes the key.
+
+    `jax.random.loggamma` draws one number after the other on a CPU, ten times slower for the moves of a batch of games.
+    """
+    boost_key, key = jax.random.split(key)
+    d = concentration + 2 / 3  # of the draws for concentration + 1, which the boost takes back to concentration
+    c = 1 / jnp.sqrt(9 * d)
+
+    def redraw(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        key, draws, accepted = carry
+        key, normal_key, uniform_key = jax.random.split(key, 3)
+        x = jax.random.normal(normal_key, d.shape)
+        v = (1 + c * x) ** 3
+        log_v = jnp.log(jnp.maximum(v, jnp.finfo(v.dtype).tiny))
+        log_u = -jax.random.exponential(uniform_key, d.shape)
+        accepts = (v > 0) & (log_u < x**2 / 2 + d * (1 - v + log_v))
+        return key, jnp.where(accepted, draws, jnp.log(d) + log_v), accepted | accepts
+
+    start = (key, jnp.zeros_like(d), ~wanted)
+    _, draws, _ = jax.lax.while_loop(lambda carry: ~jnp.all(carry[2]), redraw, start)
+    return draws - jax.random.exponential(boost_key, d.shape) / concentration
 
 
 def draw_action(

@@ -1,0 +1,92 @@
+"""AlphaZero's own settings: what a run of them takes, computed from the compiled network, the trees and the replay.
+
+command    python experiments/paper_recipes.py            (--smoke: a small network, whose numbers mean nothing)
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+import envs
+from azjax import config as configs
+from azjax.config import Config
+from azjax.memory import USABLE, position_bytes
+from azjax.network import make_network
+from azjax.presets import preset
+from azjax.search.tree import tree_bytes
+
+GAMES = ("chess",)
+
+
+class Accelerator(NamedTuple):
+    """One device, by its maker's data sheet."""
+
+    memory: float  # bytes
+    flops: float  # of dense bfloat16 products, a second
+
+
+ACCELERATORS = {
+    "H200": Accelerator(141e9, 989e12),
+    "A100 80 GB": Accelerator(80e9, 312e12),
+    "TPU v5e": Accelerator(16e9, 197e12),
+    "TPU v5p": Accelerator(95e9, 459e12),
+}
+
+
+def main() -> None:
+    """Prints one block a game: what a run is made of, then how many of each accelerator it needs, and how long."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--smoke", action="store_true")
+    smoke = parser.parse_args().smoke
+    for name in GAMES[:1] if smoke else GAMES:
+        config = preset(envs.make(name), "paper")
+        if smoke:
+            config = configs.replace(config, {"network": {"blocks": 1, "channels": 4}})
+        report(config)
+
+
+def report(config: Config) -> None:
+    """One game's block."""
+    parameters, flops = network_cost(config)
+    updates = config.iterations * config.learner.updates
+    moves = config.iterations * config.moves_per_iteration
+    evaluations = moves * (config.search.num_simulations + 1)
+    tree = tree_bytes(config.game, config.search.num_simulations + 1)
+    replay = position_bytes(config.game) * config.replay_rows * config.selfplay.lanes
+    # Learning is three evaluations: forward, and backward to the inputs and to the weights.
+    work = flops * (evaluations + 3 * updates * config.learner.batch_size)
+    print(
+        f"{config.game.name}: {parameters / 1e6:.1f} million parameters, {flops / 1e9:.2f} GFLOP an evaluation; "
+        f"{updates:,} updates of {config.learner.batch_size:,}, {moves / 1e9:.2f} billion moves of "
+        f"{config.search.num_simulations} simulations; a tree takes {tree / 1e6:.2f} MB, a position in the replay "
+        f"{position_bytes(config.game):,} bytes, {config.selfplay.lanes:,} trees and the replay "
+        f"{(tree * config.selfplay.lanes + replay) / 1e9:.1f} GB"
+    )
+    for name, device in ACCELERATORS.items():
+        least = math.ceil((tree * config.selfplay.lanes + replay) / (USABLE * device.memory))
+        number = 2 ** math.ceil(math.log2(least))  # lanes are split evenly
+        days = work / device.flops / 86_400
+        print(
+            f"  {name}: {number} or more hold it; {days:,.0f} device-days if every operation ran at the data sheet's "
+            f"{device.flops / 1e12:.0f} TFLOP/s, {days / number:,.0f} days on {number}",
+            flush=True,
+        )
+
+
+def network_cost(config: Config) -> tuple[int, float]:
+    """The network's parameters, and the floating-point operations of one evaluation as XLA counts them."""
+    network = make_network(config.game, config.network)
+    variables = jax.eval_shape(network.init, jax.random.key(0))
+    observation = jax.ShapeDtypeStruct((1, *config.game.observation_shape), jnp.float32)
+    cost = jax.jit(network.evaluate).lower(variables, observation).cost_analysis()
+    parameters = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(variables.params))
+    return parameters, float(cost["flops"])  # pyright: ignore[reportIndexIssue, reportOptionalSubscript]
+
+
+if __name__ == "__main__":
+    main()
