@@ -310,10 +310,15 @@ def play(args: list[str]) -> int:
             default = PlayGameOptions(game=default_game(target))
         options = parse(PlayGameOptions, rest, prog=prog, default=default)
         game = options.game
+    import jax
+    import jax.numpy as jnp
+
     from azjax import play as playing
     from azjax.rundir import RunError
+    from azjax.starts import read_starts
 
     with _bad_input(RunError, ValueError):
+        start = jax.tree.map(lambda x: jnp.asarray(x[0]), read_starts(game, (options.start,)))
         if options.opponent in ("network", "rollouts"):
             least = 0 if options.opponent == "network" else 1
             if options.num_simulations < least:
@@ -330,7 +335,7 @@ def play(args: list[str]) -> int:
             snapshot = run.load_network(options.iteration)
             opponent = playing.network_opponent(run, snapshot, num_simulations=options.num_simulations)
     with contextlib.suppress(KeyboardInterrupt):
-        playing.play(game, opponent, you=options.you, seed=options.seed, ask=_ask)
+        playing.play(game, opponent, you=options.you, seed=options.seed, start=start, ask=_ask)
     return 0
 
 

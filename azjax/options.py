@@ -113,6 +113,8 @@ class PlayRunOptions:
     """Which of the run's networks."""
     seed: int = 0
     """Of the opponent's random choices, where it makes any."""
+    start: Annotated[str, arg(help_behavior_hint="(default: the usual start)")] = "startpos"
+    """The position to begin with: in the game's notation, or "startpos moves ..."."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,6 +131,8 @@ class PlayGameOptions:
     """The rollouts' simulations a move."""
     seed: int = 0
     """Of the opponent's random choices, where it makes any."""
+    start: Annotated[str, arg(help_behavior_hint="(default: the usual start)")] = "startpos"
+    """The position to begin with: in the game's notation, or "startpos moves ..."."""
 
 
 @dataclasses.dataclass(frozen=True)

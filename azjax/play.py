@@ -133,15 +133,18 @@ def play(
     *,
     you: Literal["first", "second", "none"] = "first",
     seed: int = 0,
+    start: Any = None,
     ask: Callable[[str], str] = input,
     say: Callable[[str], None] = print,
 ) -> float | None:
     """Plays one game; "none" lets the opponent play both sides. Returns the result for the first player (+1, 0, -1).
 
+    `start` is the state it begins with, the usual one where it is None.
+
     `ask(prompt)` brings the person's lines and may raise EOFError; then, and at "quit", None comes back.
     """
     person = {"first": 0, "second": 1, "none": None}[you]
-    history = [Position(game.init(), None, "", 0.0)]
+    history = [Position(game.init() if start is None else start, None, "", 0.0)]
     key = jax.random.key(seed)
     say(f"{game}, against {opponent.name}." if person is not None else f"{game}: {opponent.name}, both sides.")
     if person is not None:

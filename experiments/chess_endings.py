@@ -20,6 +20,7 @@ from azjax.starts import read_starts
 from envs.chess import KING, QUEEN, ROOK, Chess, State
 
 GAME = Chess(max_plies=100)  # as long as the fifty-move rule allows without a capture
+SHORT = Chess(max_plies=30)  # for self-play: most of what a beginner plays after that is aimless
 PIECE = "queen"
 CODES, LETTERS = {"queen": QUEEN, "rook": ROOK}, {"queen": "Q", "rook": "R"}
 UNKNOWN = 127
@@ -40,12 +41,13 @@ def random_positions(piece: str, number: int, seed: int) -> tuple[str, ...]:
 
 
 def graded_positions(piece: str, plies: np.ndarray, number: int, seed: int) -> tuple[str, ...]:
-    """So many positions with White to move, as many of each distance to mate as there are."""
+    """About so many positions with White to move, the fewer the further from mate, since their games last longer."""
     rng, found = np.random.default_rng(seed), []
-    distances = [distance for distance in np.unique(plies[0]) if distance not in (0, UNKNOWN)]
+    distances = [int(distance) for distance in np.unique(plies[0]) if distance not in (0, UNKNOWN)]
+    total = sum(1 / distance for distance in distances)
     for distance in distances:
         squares = np.argwhere(plies[0] == distance)
-        chosen = rng.permutation(len(squares))[: -(-number // len(distances))]
+        chosen = rng.permutation(len(squares))[: int(number / distance / total) + 1]
         found += [_fen(piece, *squares[place].tolist()) for place in chosen]
     return tuple(found)
 
@@ -161,9 +163,8 @@ def main() -> None:
         "network": {"blocks": 2, "policy_head": "planes"},
         "selfplay": {"starts": starts, "opening_plies": 0},
         "search": {"num_simulations": 32, "max_num_considered_actions": 32},
-        "learner": {"search_value_weight": 0.6},
     }
-    run = trained(GAME, options.run_dir, smoke=smoke, changes=changes)
+    run = trained(SHORT, options.run_dir, smoke=smoke, changes=changes)
     positions = read_starts(GAME, tuple(text for text in random_positions(PIECE, games, 1) if text not in starts))
     for simulations in (0, 2) if smoke else (0, 64):
         network = network_player(run, run.load_network(), num_simulations=simulations)

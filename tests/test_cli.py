@@ -167,6 +167,10 @@ def test_games(azjax):
         ("play connect_four --opponent network", "invalid choice 'network'"),
         ("play connect_four --opponent rollouts --num-simulations 0", "--num-simulations must be at least 1, got 0"),
         ("play connect_four --opponent rollouts --num-simulations 1000000000", "204,000,000,204 bytes a game"),
+        ("play connect_four --start here", "start position 1: connect_four has no notation of positions, got 'here'"),
+        ("play chess --start 8/8", "start position 1: a FEN has the fields board, side to move"),
+        ("train connect_four --selfplay.starts startpos there", "start position 2: connect_four has no notation"),
+        ("train connect_four --network.policy-head planes", "the 7 actions of connect_four are not as many for each"),
         ("games checkers", "no game named 'checkers'"),
     ],
 )

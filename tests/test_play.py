@@ -4,6 +4,7 @@ import io
 import sys
 
 import jax
+import jax.numpy as jnp
 import pytest
 from tiny import tiny_config
 
@@ -50,6 +51,12 @@ def test_a_win():
     assert " 2 . x . 2\n 1 o . . 1\n" in said and "Last move: a1, by your opponent." in said
     assert " 2 x x x 2\n 1 o o . 1\n" in said and "Last move: c2, by you." in said
     assert "It plays a1 and expects a score of 25 % for itself." in said
+
+
+def test_another_start():
+    start, _ = TIC_TAC_TOE.step(TIC_TAC_TOE.init(), jnp.int32(4))
+    result, said = played(TIC_TAC_TOE, scripted(TIC_TAC_TOE, "a1", "a2", "a3"), "c1", "c2", you="first", start=start)
+    assert result == -1 and " 2 . x . 2\n" in said.split("your move")[0]
 
 
 def test_a_loss_as_second_player():
