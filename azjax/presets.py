@@ -45,12 +45,13 @@ def _paper(*, dirichlet_alpha: float, policy_head: str) -> dict[str, dict[str, A
     billion in all: the paper's 44 million games of chess, if one has 104 moves.
     """
     return {
-        "run": {"iterations": 70_000},
+        "run": {"iterations": 70_000, "minutes": 0.0},
         "network": {
             "blocks": 19,
             "channels": 256,
             "policy_head": policy_head,
             "policy_channels": 8,
+            "value_channels": 1,
             "value_hidden": 256,
             "dtype": "bfloat16",
         },
@@ -61,7 +62,7 @@ def _paper(*, dirichlet_alpha: float, policy_head: str) -> dict[str, dict[str, A
             "dirichlet_alpha": dirichlet_alpha,
             "temperature_plies": 30,
         },
-        "selfplay": {"lanes": 4_096, "moves": 16},
+        "selfplay": {"lanes": 4_096, "moves": 16, "opening_plies": 0},
         "replay": {"capacity": 16_777_216, "min_fill": 1_048_576},
         "learner": {
             "batch_size": 4_096,
@@ -72,6 +73,7 @@ def _paper(*, dirichlet_alpha: float, policy_head: str) -> dict[str, dict[str, A
             "schedule": "steps",
             "boundaries": (100_000, 300_000, 500_000),
             "l2": 1e-4,
+            "average_decay": 0.0,
             "symmetries": False,
         },
         "checkpoint": {"every": 100, "network_every": 1_000},
@@ -132,6 +134,10 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "go": {"laptop": _square_board(minutes=15.0, opening_plies=8)},
     "gomoku": {"laptop": _square_board(minutes=30.0, opening_plies=8)},
     "hex": {"laptop": _square_board(minutes=25.0, opening_plies=6)},
+    "shogi": {
+        "laptop": _square_board(minutes=60.0, opening_plies=8) | {"network": {"policy_head": "planes"}},
+        "paper": _paper(dirichlet_alpha=0.15, policy_head="planes"),
+    },
     "othello": {"laptop": _square_board(minutes=25.0, opening_plies=12)},
 }
 """Presets of single games: game -> preset -> stage -> field -> value. Those with names of general ones are put over

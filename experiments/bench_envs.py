@@ -53,6 +53,7 @@ GAMES = (  # name, settings, pgx's name, moves a run, runs that count
     ("go", {"size": 9}, "go_9x9", 200_000, 5),
     ("go", {"size": 19}, "go_19x19", 200_000, 1),
     ("chess", {}, "chess", 100_000, 3),
+    ("shogi", {}, "shogi", 20_000, 1),
 )
 
 

@@ -14,8 +14,10 @@ import numpy as np
 from timeline import arguments, trained
 
 from azjax.arena import play_match
-from azjax.players import Player
-from azjax.rating import network_player
+from azjax.network import make_network
+from azjax.players import Player, raw_network_player, search_player
+from azjax.rundir import RunDirectory
+from azjax.search import make_match_search
 from azjax.starts import read_starts
 from envs.chess import KING, QUEEN, ROOK, Chess, State
 
@@ -152,6 +154,15 @@ def perfect_player(piece: str, plies: np.ndarray) -> Player:
     return Player(f"perfect {piece} ending", act, jnp.asarray(plies))
 
 
+def network_player(run: RunDirectory, simulations: int) -> Player:
+    """The run's newest network under the full rules; without search for 0 simulations."""
+    network, variables = make_network(GAME, run.config.network), run.load_network().variables
+    if simulations == 0:
+        return raw_network_player(GAME, network.evaluate, variables)
+    search = make_match_search(GAME, network.evaluate, run.config.search.with_simulations(simulations))
+    return search_player(search, variables)
+
+
 def main() -> None:
     """Trains on positions of every distance to mate, then plays random positions against perfect defence."""
     options = arguments(__doc__, run_dir="runs/experiment-chess-endings")
@@ -167,10 +178,10 @@ def main() -> None:
     run = trained(SHORT, options.run_dir, smoke=smoke, changes=changes)
     positions = read_starts(GAME, tuple(text for text in random_positions(PIECE, games, 1) if text not in starts))
     for simulations in (0, 2) if smoke else (0, 64):
-        network = network_player(run, run.load_network(), num_simulations=simulations)
+        player = network_player(run, simulations)
         opponent = perfect_player(PIECE, plies)
         key = jax.random.key(0)
-        result = play_match(GAME, network, opponent, games=games, key=key, opening_plies=0, starts=positions)
+        result = play_match(GAME, player, opponent, games=games, key=key, opening_plies=0, starts=positions)
         won = [game for game in result.records[0::2] if game.result == 1]
         length = f"{np.mean([len(game.actions) for game in won]):.1f}" if won else "-"
         print(
