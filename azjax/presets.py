@@ -139,6 +139,11 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "paper": _paper(dirichlet_alpha=0.15, policy_head="planes"),
     },
     "othello": {"laptop": _square_board(minutes=25.0, opening_plies=12)},
+    # The paper has no xiangqi; its noise is 10 / legal moves, as that of its games nearly is.
+    "xiangqi": {
+        "laptop": _square_board(minutes=60.0, opening_plies=8),
+        "paper": _paper(dirichlet_alpha=0.0, policy_head="linear"),
+    },
 }
 """Presets of single games: game -> preset -> stage -> field -> value. Those with names of general ones are put over
 them, the others over the game's laptop preset."""

@@ -54,6 +54,7 @@ GAMES = (  # name, settings, pgx's name, moves a run, runs that count
     ("go", {"size": 19}, "go_19x19", 200_000, 1),
     ("chess", {}, "chess", 100_000, 3),
     ("shogi", {}, "shogi", 20_000, 1),
+    ("xiangqi", {}, None, 200_000, 3),
 )
 
 

@@ -170,7 +170,7 @@ def main() -> None:
     plies = solve(PIECE, smoke=smoke)
     starts = random_positions(PIECE, 8, 0) if smoke else graded_positions(PIECE, plies, 2_500, 0)
     changes: dict[str, dict[str, Any]] = {
-        "run": {"minutes": 45.0},
+        "run": {"minutes": 30.0},
         "network": {"blocks": 2, "policy_head": "planes"},
         "selfplay": {"starts": starts, "opening_plies": 0},
         "search": {"num_simulations": 32, "max_num_considered_actions": 32},

@@ -34,7 +34,7 @@ SMOKE: dict[str, dict[str, Any]] = {
     "learner": {"batch_size": 8},
 }
 SMALL: dict[str, dict[str, Any]] = {
-    "run": {"iterations": 80, "devices": 1},
+    "run": {"iterations": 60, "devices": 1},
     "network": {"blocks": 2, "channels": 32, "value_hidden": 64, "dtype": "float32"},
     "search": {"num_simulations": 16},
     "selfplay": {"lanes": 32, "moves": 16},

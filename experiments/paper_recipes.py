@@ -20,7 +20,7 @@ from azjax.network import make_network
 from azjax.presets import preset
 from azjax.search.tree import tree_bytes
 
-GAMES = ("chess",)
+GAMES = "chess", "shogi", "xiangqi"
 
 
 class Accelerator(NamedTuple):
