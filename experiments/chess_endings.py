@@ -1,6 +1,24 @@
-"""Chess from king and queen, or king and rook, against king: an hour of training, then perfect defence.
+"""Chess from king and queen against king: half an hour of training, then 100 positions against perfect defence.
 
 command    taskset -c 1 python experiments/chess_endings.py            (--smoke: seconds, meaningless numbers)
+hardware   one core of a shared two-core x86 VM, CPU only; the other core was busy with tests
+software   jax 0.10.2, mctx 0.0.71
+date       2026-11-30; 32 minutes of training: 474 iterations, 485,000 moves, 53,500 games; 2 minutes to solve the
+           ending and 1 minute of games
+outcome    100 random positions with White to move, none of them trained on, against a defender that knows the ending
+           perfectly (mate is never further than 10 moves), under the full rules:
+           the network alone wins  71 of 100, in 17.0 half-moves on average,
+           with 64 simulations    100 of 100, in 17.8. With colours changed, the perfect player wins 100 of 100.
+
+           The share of self-play games that ended in mate: 0.47 in the first minute, 0.63 after 3, 0.73 after 8, 0.87
+           after 16, 0.94 after 21, 0.98 at the end.
+
+caution    One run and seed. Self-play starts from positions that the solved table picks, the more the nearer to mate:
+           that much knowledge is in the curriculum, none in the network, the search or the targets. Before that, 10
+           minutes from random queen and rook endings taught nothing (5 to 10 % of the games decisive throughout), and 4
+           minutes from as many positions of every distance, with games of up to 100 half-moves, little (14 to 24 %):
+           most of what was learned from was aimless. Mixing the search's value into the target (0.6) helped nothing.
+           The run had a limit of 45 minutes and was stopped by hand at 32; the script now stops at 30.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -386,12 +387,13 @@ def readme_blocks(language):
 def test_the_readmes_commands_are_understood(azjax, monkeypatch, tmp_path):
     started = []
     monkeypatch.setattr(commands, "_train", lambda run: started.append(run.config) or 0)
-    lines = [line.partition("#")[0].split() for block in readme_blocks("sh") for line in block.splitlines()]
+    lines = [shlex.split(line, comments=True) for block in readme_blocks("sh") for line in block.splitlines()]
     lines = [
         line[1:] for line in lines if line[:2] == ["azjax", "train"] and "--resume" not in line and ":" not in line[2]
     ]
     for number, line in enumerate(lines):
         (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "openings.txt").write_text("startpos moves E5\n")
         monkeypatch.chdir(tmp_path / str(number))  # runs of one second have one name
         answer = azjax(*line)
         assert answer.status == 0, answer.err
