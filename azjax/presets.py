@@ -38,6 +38,10 @@ def _square_board(*, minutes: float, opening_plies: int) -> dict[str, dict[str, 
     }
 
 
+_LONG_GAMES = _square_board(minutes=60.0, opening_plies=8) | {"rating": {"games": 32, "max_networks": 6}}
+"""The laptop preset of games that take hundreds of moves."""
+
+
 def _paper(*, dirichlet_alpha: float, policy_head: str) -> dict[str, dict[str, Any]]:
     """AlphaZero's own settings (Silver et al. 2018, Methods, table S3 and pseudocode): 700,000 updates of 4,096.
 
@@ -77,7 +81,7 @@ def _paper(*, dirichlet_alpha: float, policy_head: str) -> dict[str, dict[str, A
             "symmetries": False,
         },
         "checkpoint": {"every": 100, "network_every": 1_000},
-        "rating": {"num_simulations": 800},
+        "rating": {"num_simulations": 800, "games": 64, "max_networks": 12},
     }
 
 
@@ -128,20 +132,20 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         },
     },
     "chess": {
-        "laptop": _square_board(minutes=60.0, opening_plies=8) | {"network": {"policy_head": "planes"}},
+        "laptop": _LONG_GAMES | {"network": {"policy_head": "planes"}},
         "paper": _paper(dirichlet_alpha=0.3, policy_head="planes"),
     },
     "go": {"laptop": _square_board(minutes=15.0, opening_plies=8)},
     "gomoku": {"laptop": _square_board(minutes=30.0, opening_plies=8)},
     "hex": {"laptop": _square_board(minutes=25.0, opening_plies=6)},
     "shogi": {
-        "laptop": _square_board(minutes=60.0, opening_plies=8) | {"network": {"policy_head": "planes"}},
+        "laptop": _LONG_GAMES | {"network": {"policy_head": "planes"}},
         "paper": _paper(dirichlet_alpha=0.15, policy_head="planes"),
     },
     "othello": {"laptop": _square_board(minutes=25.0, opening_plies=12)},
     # The paper has no xiangqi; its noise is 10 / legal moves, as that of its games nearly is.
     "xiangqi": {
-        "laptop": _square_board(minutes=60.0, opening_plies=8),
+        "laptop": _LONG_GAMES,
         "paper": _paper(dirichlet_alpha=0.0, policy_head="linear"),
     },
 }
