@@ -77,14 +77,18 @@ def main() -> None:
     """Prints one line a case and policy, then how the time grows with the tree's capacity."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--smoke", action="store_true")
-    smoke = parser.parse_args().smoke
+    parser.add_argument("--game", choices=dict.fromkeys(case.game.name for case in CASES), help="this one alone")
+    arguments = parser.parse_args()
+    smoke = arguments.smoke
     print(
         "game          lanes  simulations  policy  network alone       azjax    ratio  stock mctx    ratio   bytes/game"
     )
-    for case in SMOKE if smoke else CASES:
+    wanted = [case for case in (SMOKE if smoke else CASES) if arguments.game in (None, case.game.name)]
+    for case in wanted:
         compare(case, rounds=1 if smoke else 5)
     print("\ngame          lanes  simulations  time at a capacity of 1,025 nodes / of 65, best of several")
-    for case in SMOKE[:1] if smoke else (CASES[0], CASES[2], CASES[4]):
+    largest = {case.game.name: case for case in wanted if smoke or case.simulations != 400 or case.lanes < 64}
+    for case in largest.values():
         grow(case._replace(simulations=8 if smoke else 64), rounds=1 if smoke else 5)
 
 

@@ -11,7 +11,7 @@ from tiny import ONE_DEVICE
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 
 LAST_WORDS = {
-    "bench_envs.py": "Hex(size=19, swap=False)",
+    "bench_envs.py": "pyffish, position by position",
     "bench_search.py": "time at a capacity of 1,025 nodes",
     "bench_selfplay.py": "evals/s",
     "chess_endings.py": "positions won against perfect defence",
