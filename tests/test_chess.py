@@ -152,7 +152,7 @@ def test_perft(text, counts):
 @LONG
 @pytest.mark.parametrize(("text", "counts"), COUNTS, ids=str)
 def test_deep_perft(text, counts):
-    depth = max(i + 1 for i, count in enumerate(counts) if count < 5_000_000)
+    depth = max(i + 1 for i, count in enumerate(counts) if count < 20_000_000)
     assert perft(CHESS, CHESS.from_text(text), depth) == counts[:depth]
 
 
