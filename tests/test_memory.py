@@ -70,7 +70,7 @@ def test_a_match_takes_no_more_than_is_asked_for():
     search = make_match_search(game, hashed(7), config)
     player = search_player(search, NOTHING)
     seat = (player.act, player.start)
-    compiled = arena._play.lower(game, seat, seat, 16, 2, NOTHING, NOTHING, jax.random.key(0)).compile()
+    compiled = arena._play.lower(game, seat, seat, 16, 2, NOTHING, NOTHING, jax.random.key(0), None).compile()
     account: Any = compiled.memory_analysis()
     taken = account.temp_size_in_bytes
     asked = 8 * game_bytes(game, config, trees=MATCH_TREES)
