@@ -9,6 +9,7 @@ look at each of the positions of a game, instead of one at each of them for ever
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, UInt, UInt32
 
@@ -38,3 +39,9 @@ def high_key(number, dtype: type[np.unsignedinteger]):
 def combined(keys: UInt[Array, "*shape"]) -> UInt[Array, ""]:
     """The exclusive or of all these keys."""
     return jax.lax.reduce(keys, np.zeros((), keys.dtype), jax.lax.bitwise_xor, range(keys.ndim))
+
+
+def hash_of(numbers: UInt32[Array, " n"]) -> tuple[UInt32[Array, ""], UInt32[Array, ""]]:
+    """Both halves of the 64-bit hash of a position, by the numbers of all that is in it; 0 is for what is not."""
+    low = combined(jnp.where(numbers > 0, low_key(numbers), np.uint32(0)))
+    return low, combined(jnp.where(numbers > 0, high_key(numbers, np.uint32), np.uint32(0)))

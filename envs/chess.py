@@ -38,7 +38,7 @@ from envs._chess_moves import (
     legal_moves,
     offsets,
 )
-from envs._zobrist import combined, high_key, low_key
+from envs._zobrist import hash_of
 from envs.core import Game, Move
 from envs.notation import fen
 
@@ -322,9 +322,7 @@ def _hash(
     rights = jnp.where(castling.reshape(-1), 1001 + np.arange(4), 0)
     others = jnp.stack([jnp.where(en_passant >= 0, 1101 + en_passant, 0), jnp.where(player == 1, 1201, 0)])
     numbers = jnp.concatenate([pieces, rights, others]).astype(jnp.uint32)
-    keys = (jnp.where(numbers > 0, key, np.uint32(0)) for key in (low_key(numbers), high_key(numbers, np.uint32)))
-    low, high = (combined(key) for key in keys)
-    return low, high
+    return hash_of(numbers)
 
 
 def _is_insufficient(board: Int8[Array, " 64"]) -> Bool[Array, ""]:

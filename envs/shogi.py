@@ -43,7 +43,7 @@ from envs._shogi_moves import (
     legal_moves,
     mask,
 )
-from envs._zobrist import combined, high_key, low_key
+from envs._zobrist import hash_of
 from envs.core import Game, Move
 from envs.notation import sfen
 
@@ -328,9 +328,7 @@ def _hash(state: State) -> tuple[UInt32[Array, ""], UInt32[Array, ""]]:
     pieces = jnp.where(board != 0, 1 + (board + 16) * 81 + _SQUARE, 0)
     held = 3001 + hands * 14 + np.arange(14)
     numbers = jnp.concatenate([pieces, held, jnp.where(state.player == 1, 5001, 0)[None]]).astype(jnp.uint32)
-    keys = (jnp.where(numbers > 0, key, np.uint32(0)) for key in (low_key(numbers), high_key(numbers, np.uint32)))
-    low, high = (combined(key) for key in keys)
-    return low, high
+    return hash_of(numbers)
 
 
 def _has_entered(view: Int8[Array, "81"], state: State) -> Bool[Array, ""]:

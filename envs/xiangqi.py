@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int8, UInt32
 
 from envs._xiangqi_moves import BOARD, PLANES, actions, legal_moves
-from envs._zobrist import combined, high_key, low_key
+from envs._zobrist import hash_of
 from envs.core import Game, Move, Symmetry
 from envs.notation import xiangqi as notation
 from envs.notation.xiangqi import HEIGHT, PAWN, WIDTH
@@ -275,9 +275,7 @@ def _hash(board: Int8[Array, " 90"], player: Int[Array, ""]) -> tuple[UInt32[Arr
     """The position's hash, by one number for every piece on its square, and one for Black to move."""
     pieces = jnp.where(board != 0, 1 + (board.astype(jnp.int32) + _KINDS) * _SIZE + _SQUARE, 0)
     numbers = jnp.append(pieces, jnp.where(player == 1, 2000, 0)).astype(jnp.uint32)
-    keys = (jnp.where(numbers > 0, key, np.uint32(0)) for key in (low_key(numbers), high_key(numbers, np.uint32)))
-    low, high = (combined(key) for key in keys)
-    return low, high
+    return hash_of(numbers)
 
 
 @functools.cache

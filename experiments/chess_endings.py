@@ -121,15 +121,13 @@ def solve(piece: str, *, smoke: bool) -> np.ndarray:
 def _successors(piece: int, position: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Whether the position is possible, whether it is mate, and what the moves lead to: a place of the table, -1 where
     it is another ending, -2 where there is no move."""
-    player, white, strong, black = position
     state = _state(piece, position)
-    opponent_in_check = GAME.in_check(state._replace(player=(1 - player).astype(jnp.int8)))
+    opponent_in_check = GAME.in_check(state._replace(player=1 - state.player))
     actions = GAME.legal_actions(state)[:64]
     after = jax.vmap(lambda action: GAME.step(state, action)[0])(actions)
     place = jax.vmap(functools.partial(_place, piece))(after)
     place = jnp.where(actions < GAME.num_actions, place, -2)
     stuck = jnp.all(actions == GAME.num_actions)
-    del white, strong, black
     return ~opponent_in_check, stuck & GAME.in_check(state), place
 
 
