@@ -1,32 +1,19 @@
-"""AlphaZero in JAX. The modules, in the order the data flows; each imports only from above it:
+"""AlphaZero in JAX. The modules and packages, in the order the data flows; each imports only from above it:
 
-    config      frozen dataclasses, one per stage; every default stands here
-    presets     every game's settings that are known to work
-    slots       which actions the columns of a policy stand for: all, or the legal ones
+    config      frozen dataclasses, one per stage, where every default stands, and presets
     starts      start positions other than the usual one, read from text
     openings    random first moves, so that games differ
     network     observation -> policy logits, value
     search      state + network -> action, policy target, root value; the only place that knows mctx
     replay      trajectories -> finished games' samples, on the device
     selfplay    search -> trajectories [time, lane]
-    memory      what trees and replay take on a device, and whether they fit
     learner     samples -> params
     train       the loop on one page: self-play, store, learn as one function of the whole run's state
-    checkpoint  the whole run's state <-> disk
-    players     anything that picks a move: network and search, raw network, rollouts, random, solver
-    arena       two players -> game records
-    elo         game records -> ratings with error bars
-    ladder      a player -> how far it climbs against rollouts that get stronger
-    exact       a player -> how often it errs, by perfect play
-    plots       ratings and metrics -> pictures
-    rundir      a run's directory: configuration, metrics, checkpoints, networks
-    rating      a run's networks -> ratings and their curve
-    check       a run's network -> its exact strength, alone and with search
-    session     trains a run directory, from where it stands
-    progress    tells a person how training goes
-    play        a person against any player, in the terminal
-    options     words of the command line -> options
-    commands    what the commands of the command line do
+    devices     what a run takes on a device, and whether it fits
+    players     anything that picks a move: network and search, raw network, rollouts, random, solver, programs
+    evaluate    players -> game records, ratings with error bars, exact strength
+    runs        a run's directory: trained from where it stands, kept on disk, rated, drawn
+    serve       a person against any player
     cli         the command line
 
 The rules of the games are the package `envs`, which knows nothing of this one.

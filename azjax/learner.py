@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from azjax.config import LearnerConfig
 from azjax.network import Network, Variables
 from azjax.replay import Sample
-from azjax.slots import Slots, gather, make_slots, mask_logits
+from azjax.search.slots import Slots, gather, make_slots, mask_logits
 from envs.core import Game
 
 Metrics = dict[str, Float[Array, ""]]

@@ -13,7 +13,7 @@ class Trajectory(NamedTuple):
     """Moves of self-play, [time, lane] in every leaf."""
 
     state: Any  # before the move
-    policy_target: Float[Array, "*time lanes slots"]  # float16; which actions they are, the state tells (azjax.slots)
+    policy_target: Float[Array, "*time lanes slots"]  # float16; which actions they are, the state tells (search.slots)
     search_value: Float[Array, "*time lanes"]  # the root's, for the player to move; float16
     reward: Float[Array, "*time lanes"]  # for the player who moved
     discount: Float[Array, "*time lanes"]  # 0 where the move ended the game

@@ -9,11 +9,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, UInt
 
-from azjax import slots
 from azjax.network import Variables
 from azjax.openings import random_opening
 from azjax.replay import Trajectory
-from azjax.search import Reusing, Search, with_memory
+from azjax.search import Reusing, Search, slots, with_memory
 from envs.core import Game
 
 

@@ -31,10 +31,10 @@ import jax.numpy as jnp
 import numpy as np
 from timeline import arguments, trained
 
-from azjax.arena import play_match
+from azjax.evaluate.arena import play_match
 from azjax.network import make_network
 from azjax.players import Player, raw_network_player, search_player
-from azjax.rundir import RunDirectory
+from azjax.runs.directory import RunDirectory
 from azjax.search import make_match_search
 from azjax.starts import read_starts
 from envs.chess import KING, QUEEN, ROOK, Chess, State

@@ -32,10 +32,10 @@ import envs
 from azjax import config as configs
 from azjax.cli import use_cache
 from azjax.config import Config
-from azjax.presets import preset
-from azjax.progress import PlainReporter
-from azjax.rundir import RunDirectory
-from azjax.session import train
+from azjax.config.presets import preset
+from azjax.runs.directory import RunDirectory
+from azjax.runs.progress import PlainReporter
+from azjax.runs.session import train
 
 GAMES = "chess", "shogi", "xiangqi"
 SMOKE: dict[str, dict[str, Any]] = {

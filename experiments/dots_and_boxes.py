@@ -38,10 +38,10 @@ import numpy as np
 from timeline import arguments, print_kept, trained
 
 import envs
-from azjax.arena import play_match
+from azjax.evaluate.arena import play_match
 from azjax.network import make_network
 from azjax.players import search_player, solver_player
-from azjax.rundir import RunDirectory
+from azjax.runs.directory import RunDirectory
 from azjax.search import make_search
 
 ARTICLE = Path(__file__).parents[1] / "tests" / "data" / "dots_and_boxes_article_position.json"

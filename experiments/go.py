@@ -32,10 +32,10 @@ from timeline import arguments, print_elo, print_match, trained
 import envs
 from azjax.network import make_network
 from azjax.players import random_player
-from azjax.rating import network_player
-from azjax.rundir import RunDirectory
+from azjax.players.gtp import GtpEngine, find_program
+from azjax.runs.directory import RunDirectory
+from azjax.runs.rating import network_player
 from azjax.search import make_search
-from envs.notation.gtp import GtpEngine, find_program
 
 KOMI = 7.5
 GNU_GO = ["gnugo", "--mode", "gtp", "--level", "10", "--chinese-rules", "--positional-superko", "--forbid-suicide"]

@@ -24,7 +24,7 @@ from timeline import arguments, last_minute, network_at, print_match, trained
 
 import envs
 from azjax.players import random_player
-from azjax.rating import network_player
+from azjax.runs.rating import network_player
 
 
 def main() -> None:

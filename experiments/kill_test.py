@@ -23,10 +23,10 @@ import numpy as np
 
 import envs
 from azjax import config as configs
-from azjax.checkpoint import Checkpoints, abstract
-from azjax.presets import preset
-from azjax.rundir import RunDirectory
-from azjax.session import make_mesh
+from azjax.config.presets import preset
+from azjax.runs.checkpoint import Checkpoints, abstract
+from azjax.runs.directory import RunDirectory
+from azjax.runs.session import make_mesh
 from azjax.train import make_trainer
 
 CHANGES = {

@@ -23,7 +23,7 @@ from timeline import arguments, print_elo, print_match, trained
 
 import envs
 from azjax.players import random_player, rollout_player
-from azjax.rating import network_player
+from azjax.runs.rating import network_player
 
 
 def main() -> None:

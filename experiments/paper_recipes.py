@@ -35,9 +35,9 @@ import jax.numpy as jnp
 import envs
 from azjax import config as configs
 from azjax.config import Config
-from azjax.memory import USABLE, position_bytes
+from azjax.config.presets import preset
+from azjax.devices.memory import USABLE, position_bytes
 from azjax.network import make_network
-from azjax.presets import preset
 from azjax.search.tree import tree_bytes
 
 GAMES = "chess", "shogi", "xiangqi"

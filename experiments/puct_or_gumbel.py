@@ -43,10 +43,10 @@ import jax
 from timeline import network_at, trained
 
 import envs
-from azjax.arena import play_match
-from azjax.check import check_run
-from azjax.rating import network_player
-from azjax.rundir import RunDirectory
+from azjax.evaluate.arena import play_match
+from azjax.runs.directory import RunDirectory
+from azjax.runs.rating import network_player
+from azjax.runs.strength import check_run
 
 PRESET = {"gumbel": "laptop", "puct": "puct"}
 MINUTES = 25.0

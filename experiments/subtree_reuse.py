@@ -27,7 +27,7 @@ from puct_or_gumbel import MINUTES, elo
 from timeline import arguments, trained
 
 import envs
-from azjax.arena import play_match
+from azjax.evaluate.arena import play_match
 from azjax.network import make_network
 from azjax.players import search_player
 from azjax.search import make_match_search

@@ -18,7 +18,7 @@ from __future__ import annotations
 from timeline import arguments, last_minute, network_at, trained
 
 import envs
-from azjax.check import check_run
+from azjax.runs.strength import check_run
 
 
 def main() -> None:

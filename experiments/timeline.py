@@ -13,16 +13,16 @@ from rich.console import Console
 
 import envs
 from azjax import config as configs
-from azjax import elo
-from azjax.arena import DuplicateGamesWarning, play_match
-from azjax.check import check_run
 from azjax.cli import use_cache
+from azjax.config.presets import preset
+from azjax.evaluate import bayeselo as elo
+from azjax.evaluate.arena import DuplicateGamesWarning, play_match
 from azjax.players import Player
-from azjax.presets import preset
-from azjax.progress import PlainReporter
-from azjax.rating import rate_run
-from azjax.rundir import RunDirectory
-from azjax.session import train
+from azjax.runs.directory import RunDirectory
+from azjax.runs.progress import PlainReporter
+from azjax.runs.rating import rate_run
+from azjax.runs.session import train
+from azjax.runs.strength import check_run
 
 SMOKE: dict[str, dict[str, Any]] = {
     "run": {"minutes": 0.0, "iterations": 6},

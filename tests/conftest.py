@@ -13,8 +13,6 @@ os.environ["JAX_COMPILATION_CACHE_DIR"] = str(CACHE)
 os.environ["JAX_COMPILATION_CACHE_MAX_SIZE"] = str(2**30)  # bounded means locked, too: parallel tests share the cache
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
 
-import beartype  # noqa: E402
-import beartype.roar  # noqa: E402
 import jax  # noqa: E402
 import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
@@ -27,13 +25,5 @@ def no_programs_of_other_modules():
     jax.clear_caches()
 
 
-def check(function):
-    """beartype, which cannot decorate what names a generic NamedTuple or a protocol that isn't runtime-checkable."""
-    try:
-        return beartype.beartype(function)
-    except beartype.roar.BeartypeDecorHintPepException:
-        return function
-
-
 # From here on, importing azjax or envs has every annotated shape and type checked as the functions run.
-jaxtyping.install_import_hook(["azjax", "envs"], f"{__name__}.check")
+jaxtyping.install_import_hook(["azjax", "envs"], "strict.check")

@@ -1,6 +1,7 @@
 """The house's rules: who may import whom, how long a file may be, and what stands in no file.
 
-The order of azjax's modules is read from the docstring of `azjax/__init__.py`.
+The order of azjax's modules and packages is read from the docstring of `azjax/__init__.py`, the order of a package's
+modules from its own.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ ROOT = Path(__file__).parents[1]
 AZJAX = sorted((ROOT / "azjax").rglob("*.py"))
 ENVS = sorted((ROOT / "envs").rglob("*.py"))
 SOURCES = [*AZJAX, *ENVS, *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "experiments").rglob("*.py"))]
-STAGES = {path.stem if path.parent.name == "azjax" else path.relative_to(ROOT / "azjax").parts[0] for path in AZJAX}
-STAGES -= {"__init__"}
+PACKAGES = sorted({path.parent for path in AZJAX})
 MAX_LINES = 450
 
 
@@ -29,10 +29,16 @@ def each(paths: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("path", paths, ids=lambda path: str(path.relative_to(ROOT)))
 
 
-def order() -> list[str]:
-    """The modules of azjax as its docstring lists them: indented by four, two spaces before the clause."""
-    docstring = ast.get_docstring(ast.parse((ROOT / "azjax/__init__.py").read_text())) or ""
-    return re.findall(r"^    (\w+)  ", docstring, re.MULTILINE)
+def order(package: Path) -> list[str]:
+    """The modules of a package as its docstring lists them: a line each, two spaces before the clause."""
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text()), clean=False) or ""
+    return re.findall(r"^ *(\w+)  ", docstring, re.MULTILINE)
+
+
+def members(package: Path) -> set[str]:
+    """The modules and packages in a package, but for what begins with two underscores."""
+    found = {path.relative_to(package).parts[0].removesuffix(".py") for path in AZJAX if package in path.parents}
+    return {name for name in found if not name.startswith("__")}
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -57,17 +63,32 @@ def stage(path: Path) -> str:
     return path.relative_to(ROOT / "azjax").parts[0].removesuffix(".py")
 
 
-def test_docstring_lists_every_module_once():
-    assert set(order()) ^ STAGES == set(), "the list in azjax/__init__.py differs from the files of azjax/ by these"
-    assert len(order()) == len(STAGES)
+@each(PACKAGES)
+def test_docstring_lists_every_module_once(path: Path):
+    listed = order(path)
+    assert set(listed) ^ members(path) == set(), f"the list in {path}/__init__.py differs from its files by these"
+    assert len(listed) == len(set(listed))
+
+
+@each(PACKAGES)
+def test_no_room_is_empty(path: Path):
+    assert members(path), f"{path} has no module: a package comes with its first file"
 
 
 @each([path for path in AZJAX if path != ROOT / "azjax/__init__.py"])
 def test_arrows_run_one_way(path: Path):
-    place = {name: index for index, name in enumerate(order())}
-    used = {module.split(".")[1] for module in imports(path) if module.startswith("azjax.")} & STAGES
-    wrong = {name for name in used if place.get(name, 0) > place.get(stage(path), 0)}
-    assert not wrong, f"{stage(path)} imports {wrong}, which azjax/__init__.py lists after it"
+    """In azjax, and in every package within it: an `__init__` may import all of its own modules."""
+    for package in PACKAGES:
+        if package not in path.parents:
+            continue
+        own = path.relative_to(package).parts[0].removesuffix(".py")
+        if own == "__init__":
+            continue
+        place = {name: index for index, name in enumerate(order(package))}
+        prefix = ".".join(package.relative_to(ROOT).parts) + "."
+        used = {module.removeprefix(prefix).split(".")[0] for module in imports(path) if module.startswith(prefix)}
+        wrong = {name for name in used & set(place) if place[name] > place.get(own, len(place))}
+        assert not wrong, f"{own} imports {wrong}, which {package.relative_to(ROOT)}/__init__.py lists after it"
 
 
 @each(ENVS)
@@ -87,10 +108,10 @@ def test_algorithm_names_no_game(path: Path):
 def test_libraries_stay_in_their_place(path: Path):
     used = top(imports(path))
     assert "mctx" not in used or stage(path) == "search"
-    assert "orbax" not in used or stage(path) == "checkpoint"
-    if stage(path) == "elo":
+    assert "orbax" not in used or path.stem == "checkpoint"
+    if path.stem == "bayeselo":
         assert used <= {"numpy", "scipy", "jaxtyping", "azjax"}
-    if stage(path) == "__init__":
+    if path == ROOT / "azjax/__init__.py":
         assert not used
 
 

@@ -11,9 +11,9 @@ from tiny import ONE_DEVICE
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 
 LAST_WORDS = {
-    "bench_envs.py": "pyffish, position by position",
-    "bench_search.py": "time at a capacity of 1,025 nodes",
-    "bench_selfplay.py": "evals/s",
+    "bench/bench_envs.py": "pyffish, position by position",
+    "bench/bench_search.py": "time at a capacity of 1,025 nodes",
+    "bench/bench_selfplay.py": "evals/s",
     "chess_endings.py": "positions won against perfect defence",
     "chess_family.py": "value_loss",
     "connect_four.py": "knows the winner",
@@ -31,7 +31,9 @@ LAST_WORDS = {
 
 
 def test_every_experiment_has_a_smoke_size():
-    scripts = {file.name for file in EXPERIMENTS.glob("*.py") if "def main" in file.read_text()}
+    scripts = {
+        str(file.relative_to(EXPERIMENTS)) for file in EXPERIMENTS.rglob("*.py") if "def main" in file.read_text()
+    }
     assert scripts == set(LAST_WORDS)
 
 

@@ -12,11 +12,11 @@ from tiny import tiny_config
 
 import envs
 from azjax import cli, selfplay
-from azjax.arena import play_match
 from azjax.config import from_dict, to_dict
+from azjax.evaluate.arena import play_match
 from azjax.openings import random_opening
 from azjax.players import random_player
-from azjax.rundir import RunDirectory
+from azjax.runs.directory import RunDirectory
 from azjax.starts import draw_start, read_starts
 
 GAME = envs.make("tic_tac_toe")

@@ -15,7 +15,7 @@ from azjax import learner, selfplay, train
 from azjax.config import Config
 from azjax.network import make_network
 from azjax.replay import Sample
-from azjax.session import make_mesh
+from azjax.runs.session import make_mesh
 from azjax.train import RunState, Trainer, make_trainer
 
 

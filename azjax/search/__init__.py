@@ -1,4 +1,13 @@
-"""State and network -> action, policy target and root value. The only package that knows mctx."""
+"""State and network -> action, policy target and root value. The only package that knows mctx.
+
+slots       which actions the columns of a policy stand for: all, or the legal ones
+tree        what every search shares: its interface, and a game and a network as mctx's functions
+loop        the loop of simulations, which copies no array as wide as the actions
+reuse       a search that goes on with its last tree
+gumbel      Gumbel AlphaZero's search
+puct        AlphaZero's own
+rollouts    random playouts in place of a network
+"""
 
 from __future__ import annotations
 

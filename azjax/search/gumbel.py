@@ -9,9 +9,9 @@ import jax
 import mctx
 from jaxtyping import Array, Int
 
-from azjax import slots
 from azjax.config import SearchConfig
 from azjax.network import Evaluate, Variables
+from azjax.search import slots
 from azjax.search.loop import make_loop
 from azjax.search.tree import Search, SearchOutput, make_tree_functions, summarise
 from envs.core import Game

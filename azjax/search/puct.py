@@ -14,10 +14,9 @@ import jax.numpy as jnp
 import mctx
 from jaxtyping import Array, Bool, Float, Int
 
-from azjax import slots
 from azjax.config import SearchConfig
 from azjax.network import Evaluate, Variables
-from azjax.search import reuse
+from azjax.search import reuse, slots
 from azjax.search.loop import make_loop
 from azjax.search.reuse import Reusing
 from azjax.search.tree import Search, SearchOutput, make_tree_functions, summarise

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import mctx
 from jaxtyping import Array, Float, Int
 
-from azjax import slots
 from azjax.openings import random_action
+from azjax.search import slots
 from azjax.search.loop import make_loop
 from azjax.search.puct import most_visited
 from azjax.search.tree import (

@@ -10,16 +10,16 @@ import jax.numpy as jnp
 import mctx
 from jaxtyping import Array, Bool, Float, Int
 
-from azjax import slots
 from azjax.network import Evaluate, Variables
-from azjax.slots import Slots, mask_logits
+from azjax.search import slots
+from azjax.search.slots import Slots, mask_logits
 from envs.core import Game
 
 
 class SearchOutput(NamedTuple):
     """What a search of `lanes` root states brings. Rows whose game is over mean nothing: drop them.
 
-    Where the game's actions far outnumber the legal ones, `slots` are the legal actions alone (see azjax.slots);
+    Where the game's actions far outnumber the legal ones, `slots` are the legal actions alone (`slots`);
     elsewhere slot k is action k.
     """
 

@@ -1,0 +1,109 @@
+"""A run's network -> its exact strength, alone and with search: by solved positions or against every opponent."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from azjax.evaluate import exact
+from azjax.evaluate.exact import ExhaustiveResult, Kept
+from azjax.network import make_network
+from azjax.players import Player, random_player, raw_network_player, search_player
+from azjax.runs.directory import RunDirectory
+from azjax.search import make_search
+from envs.core import Game
+
+MAX_POSITIONS = 20_000
+"""A game is played out where no more positions are reached by the same number of moves."""
+
+
+class Strength(NamedTuple):
+    """What was measured of one player; None for what its game has no measure of."""
+
+    player: str
+    kept: Kept | None  # how often it keeps the best outcome, over the decisive solved positions
+    knows_winner: float | None  # share of the won or lost positions in which its value has the right sign
+    games: ExhaustiveResult | None  # against every line of an opponent, with either side
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, fit for JSON."""
+        parts = {"kept": self.kept and self.kept._asdict(), "games": self.games and self.games._asdict()}
+        return self._asdict() | parts
+
+
+def require_measure(game: Game) -> None:
+    """Raises ValueError for a game that has neither solved positions nor few enough positions to be played out."""
+    if exact.load_positions(game) is None:
+        try:
+            exact.exhaustive(game, random_player(game), jax.random.key(0), max_positions=MAX_POSITIONS)
+        except ValueError as error:
+            raise ValueError(
+                f"{game} has no solved positions (envs/solved) and is too large to be played out; "
+                "its networks are measured by games: azjax elo"
+            ) from error
+
+
+def check_run(run: RunDirectory, *, num_simulations: int = 64, iteration: int | None = None) -> list[Strength]:
+    """The strength of the newest network, or of an iteration's: raw, and with search unless `num_simulations` is 0.
+
+    Raises ValueError for a game without a measure, RunError if there is no such network.
+    """
+    game = run.config.game
+    require_measure(game)
+    variables = run.load_network(iteration).variables
+    evaluate = make_network(game, run.config.network).evaluate
+    observe = jax.vmap(game.observe)
+
+    def raw_values(variables: Any, states: Any) -> jax.Array:
+        return evaluate(variables, observe(states))[1]
+
+    strengths = [_strength(game, raw_network_player(game, evaluate, variables, "network alone"), raw_values)]
+    if num_simulations:
+        search = make_search(game, evaluate, run.config.search.with_simulations(num_simulations))
+
+        def searched_values(variables: Any, states: Any) -> jax.Array:
+            return search(variables, jax.random.key(0), states).value
+
+        player = search_player(search, variables, f"with {num_simulations} simulations")
+        strengths.append(_strength(game, player, searched_values))
+    return strengths
+
+
+def _strength(game: Game, player: Player, values: Any) -> Strength:
+    positions, key = exact.load_positions(game), jax.random.key(0)
+    if positions is None:
+        games = exact.exhaustive(game, player, key, max_positions=MAX_POSITIONS)
+        return Strength(player.name, kept=None, knows_winner=None, games=games)
+    kept = exact.kept_result(game, player, positions, key)
+    predicted = np.asarray(jax.jit(values)(player.params, positions.states))
+    return Strength(player.name, kept, exact.knows_winner(predicted, positions), games=None)
+
+
+def table(strengths: list[Strength]) -> str:
+    """The strengths as text for the terminal."""
+    lines = []
+    if kept := strengths[0].kept:
+        lines.append(("", "keeps the outcome", "knows the winner"))
+        lines.append(("a random mover", f"{100 * kept.random:.1f} %", "-"))
+        for one in strengths:
+            assert one.kept is not None and one.knows_winner is not None
+            lines.append(
+                (one.player, f"{100 * one.kept.kept / one.kept.positions:.1f} %", f"{100 * one.knows_winner:.1f} %")
+            )
+        about = f"{kept.positions} solved positions in which some move gives away what perfect play would keep"
+    else:
+        lines.append(("", "games", "won", "drawn", "lost"))
+        for one in strengths:
+            assert one.games is not None
+            lines.append((one.player, *(f"{count:,}" for count in one.games)))
+        about = "every line of play that an opponent can choose, once with either side"
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    rows = [
+        "  ".join(
+            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+        )
+        for line in lines
+    ]
+    return "\n".join([*rows, about])

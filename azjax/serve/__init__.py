@@ -1,0 +1,4 @@
+"""What lets others meet a player.
+
+terminal    a person against any player, in the terminal
+"""
