@@ -1,8 +1,7 @@
 """AlphaZero in JAX. The modules and packages, in the order the data flows; each imports only from above it:
 
     config      frozen dataclasses, one per stage, where every default stands, and presets
-    starts      start positions other than the usual one, read from text
-    openings    random first moves, so that games differ
+    openings    how games begin: start positions read from text, random first moves
     network     observation -> policy logits, value
     search      state + network -> action, policy target, root value; the only place that knows mctx
     replay      trajectories -> finished games' samples, on the device

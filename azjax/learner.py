@@ -13,7 +13,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from azjax.config import LearnerConfig
-from azjax.network import Network, Variables
+from azjax.network import Evaluator, Variables
 from azjax.replay import Sample
 from azjax.search.slots import Slots, gather, make_slots, mask_logits
 from envs.core import Game
@@ -69,14 +69,10 @@ def make_schedule(config: LearnerConfig, *, total_updates: int) -> optax.Schedul
     if not config.warmup:
         return schedule
 
-    def warmed_up(count: Any) -> Any:
-        rising = peak * (count + 1) / config.warmup
-        return jnp.where(count < config.warmup, rising, schedule(jnp.maximum(count - config.warmup, 0)))
-
-    return warmed_up
+    return optax.join_schedules([lambda count: peak * (count + 1) / config.warmup, schedule], [config.warmup])
 
 
-def init_learner(network: Network, optimizer: optax.GradientTransformation, key: jax.Array) -> Learner:
+def init_learner(network: Evaluator, optimizer: optax.GradientTransformation, key: jax.Array) -> Learner:
     """A fresh network. Consumes the key."""
     newest = network.init(key)
     return Learner(newest, jax.tree.map(jnp.copy, newest), optimizer.init(newest.params))
@@ -101,7 +97,7 @@ def _turn(
 ) -> tuple[Array, Slots, Array]:
     """One sample under symmetry number `which`."""
     observation = jax.lax.switch(which, [symmetry.observation for symmetry in game.symmetries], observation)
-    if not isinstance(slots.actions, tuple):  # the columns stay, and stand for other actions
+    if slots.actions is not None:  # the slots stay, and stand for other actions
         images = np.stack([np.append(symmetry.actions, game.num_actions) for symmetry in game.symmetries])
         return observation, slots._replace(actions=jnp.asarray(images)[which][slots.actions]), policy
     # Action a becomes actions[a], so the new row's entry b comes from the inverse of b.
@@ -110,12 +106,12 @@ def _turn(
     return observation, slots._replace(legal=slots.legal[from_action]), policy[from_action]
 
 
-def loss(network: Network, config: LearnerConfig, params: Any, batch_stats: Any, batch: Batch) -> tuple[Array, Any]:
+def loss(network: Evaluator, config: LearnerConfig, params: Any, batch_stats: Any, batch: Batch) -> tuple[Array, Any]:
     """(z - v)^2 - pi . log p over the legal moves, averaged over the batch, + c |theta|^2 (Silver et al. 2017, eq. 1).
 
     Returns the loss and (new batch_stats, metrics).
     """
-    logits, value, batch_stats = network.train(params, batch_stats, batch.observation)
+    logits, value, batch_stats = network.learn(params, batch_stats, batch.observation)
     legal = batch.slots.legal
     log_policy = jax.nn.log_softmax(mask_logits(gather(logits, batch.slots), legal))
     cross_entropy = -jnp.sum(jnp.where(legal, batch.policy_target * log_policy, 0.0), axis=-1)
@@ -123,7 +119,7 @@ def loss(network: Network, config: LearnerConfig, params: Any, batch_stats: Any,
     policy_loss, value_loss = jnp.mean(cross_entropy), jnp.mean(error**2)
     total = policy_loss + value_loss
     if config.l2:
-        total = total + config.l2 * sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(params))
+        total = total + config.l2 * optax.tree.norm(params, squared=True)
     target_entropy = jnp.mean(jnp.sum(jax.scipy.special.entr(batch.policy_target), axis=-1))
     metrics = {
         "loss": total,
@@ -139,13 +135,21 @@ def loss(network: Network, config: LearnerConfig, params: Any, batch_stats: Any,
 
 
 def train_step(
-    network: Network, optimizer: optax.GradientTransformation, config: LearnerConfig, learner: Learner, batch: Batch
+    network: Evaluator, optimizer: optax.GradientTransformation, config: LearnerConfig, learner: Learner, batch: Batch
 ) -> tuple[Learner, Metrics]:
     """One optimiser step. Batch statistics change here and nowhere else."""
     gradient_of = jax.grad(functools.partial(loss, network, config), has_aux=True)
     gradient, (batch_stats, metrics) = gradient_of(learner.newest.params, learner.newest.batch_stats, batch)
     updates, opt_state = optimizer.update(gradient, learner.opt_state, learner.newest.params)
     newest = Variables(optax.apply_updates(learner.newest.params, updates), batch_stats)
-    keep = config.average_decay
-    average = jax.tree.map(lambda a, b: keep * a + (1 - keep) * b, learner.average, newest) if keep else newest
+    average = _average(newest, learner.average, config.average_decay) if config.average_decay else newest
     return Learner(newest, average, opt_state), metrics | {"gradient_norm": optax.tree.norm(gradient)}
+
+
+def _average(new: Variables, old: Variables, keep: float) -> Variables:
+    """The running average of what are real numbers; counters and random keys are the newest."""
+
+    def average(new: Array, old: Array) -> Any:
+        return optax.incremental_update(new, old, 1 - keep) if jnp.issubdtype(new.dtype, jnp.floating) else new
+
+    return jax.tree.map(average, new, old)

@@ -1,15 +1,21 @@
-"""Random openings: what makes games differ when the players do not."""
+"""How games begin: at the usual start or at positions read from text, and after random moves, so that games differ when
+the players do not."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from azjax.starts import draw_start
 from envs.core import Game
+
+USUAL = "startpos"
 
 
 class Opening(NamedTuple):
@@ -20,6 +26,63 @@ class Opening(NamedTuple):
     actions: Int[Array, " max_plies"]  # int32, the moves made, padded with num_actions
     length: Int[Array, ""]  # int32, how many were made
     score: Float[Array, ""]  # what the moves won, for the first player; 0 where a game pays at its end only
+
+
+def read_files(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines with every @FILE replaced by the file's lines, but for empty ones and those that begin with #.
+
+    Raises ValueError for a file that cannot be read.
+    """
+    found: list[str] = []
+    for line in lines:
+        if not line.startswith("@"):
+            found.append(line)
+            continue
+        try:
+            written = Path(line[1:]).read_text().splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"start positions: cannot read {line[1:]}: {error}") from error
+        found += [one.strip() for one in written if one.strip() and not one.startswith("#")]
+    return tuple(found)
+
+
+def read_starts(game: Game, lines: Sequence[str]) -> Any:
+    """The states that these lines describe, stacked [start, ...] as NumPy arrays; None for no lines.
+
+    A line is a position in the game's notation (FEN for chess) or "startpos", and may go on with "moves" and the moves
+    from there: "startpos moves e2e4 e7e5"; @FILE stands for the lines of a file. Raises ValueError, naming the line,
+    for one that is none, or where the game is over, and for a file that cannot be read.
+    """
+    return _read_starts(game, read_files(lines))
+
+
+@functools.lru_cache(maxsize=8)
+def _read_starts(game: Game, lines: tuple[str, ...]) -> Any:
+    step = jax.jit(game.step)
+    states = []
+    for number, line in enumerate(lines, 1):
+        try:
+            position, _, moves = line.strip().partition(" moves ")
+            state = game.init() if position == USUAL else game.from_text(position)
+            for move in moves.split():
+                state, _ = step(state, jnp.int32(game.action_from_text(state, move)))
+            if state.terminated:
+                raise ValueError(f"the game is over in {line!r}")
+        except ValueError as error:
+            raise ValueError(f"start position {number}: {error}") from error
+        states.append(jax.tree.map(np.asarray, state))
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *states) if states else None
+
+
+def draw_start(game: Game, starts: Any, key: Array) -> tuple[Any, Int[Array, ""]]:
+    """One of the start positions, uniformly drawn, and which; the usual one, and 0, where `starts` is None.
+
+    Consumes the key.
+    """
+    if starts is None:
+        return jax.tree.map(jnp.asarray, game.init()), jnp.int32(0)
+    which = jax.random.randint(key, (), 0, len(starts.terminated), jnp.int32)
+    return jax.tree.map(lambda x: jnp.asarray(x)[which], starts), which
 
 
 def random_action(key: Array, mask: Bool[Array, " actions"]) -> Int[Array, ""]:

@@ -65,7 +65,7 @@ def play(
     A search that reuses its trees starts with none: what the last ones were searched with has learnt since.
     """
     step = jax.vmap(game.step)
-    remember, search_on = with_memory(search)
+    init_memory, search_on = with_memory(search)
 
     def play_move(carry: tuple[Lanes, Any], key: jax.Array) -> tuple[tuple[Lanes, Any], tuple[Trajectory, Games]]:
         lanes, memory = carry
@@ -94,7 +94,7 @@ def play(
         lanes = jax.tree.map(lambda a, b: jnp.where(_align(over, a), a, b), new, played)
         return (lanes, memory), (trajectory, games)
 
-    start = (lanes, remember(variables, lanes.state))
+    start = (lanes, init_memory(variables, lanes.state))
     (lanes, _), (trajectory, games) = jax.lax.scan(play_move, start, jax.random.split(key, moves))
     return lanes, trajectory, games
 

@@ -14,11 +14,11 @@ from jaxtyping import Array, Int, Shaped
 from azjax import learner, replay, selfplay
 from azjax.config import Config
 from azjax.learner import Learner
-from azjax.network import make_network
+from azjax.network import Evaluator, make_network
+from azjax.openings import read_starts
 from azjax.replay import Replay
 from azjax.search import make_selfplay_search
 from azjax.selfplay import Games, Lanes
-from azjax.starts import read_starts
 
 Metrics = dict[str, Shaped[Array, ""]]
 
@@ -46,10 +46,13 @@ class Trainer(NamedTuple):
     """How a RunState lies on the devices: lanes and replay are split, the rest is on every device."""
 
 
-def make_trainer(config: Config, mesh: Mesh) -> Trainer:
-    """The training loop's body. `mesh` has one axis, `data`, whose size divides the lanes and the batch."""
+def make_trainer(config: Config, mesh: Mesh, *, network: Evaluator | None = None) -> Trainer:
+    """The training loop's body. `mesh` has one axis, `data`, whose size divides the lanes and the batch.
+
+    `network` stands in for the one that the configuration names.
+    """
     game, starts = config.game, read_starts(config.game, config.selfplay.starts)
-    network = make_network(game, config.network)
+    network = make_network(game, config.network) if network is None else network
     search = make_selfplay_search(game, network.evaluate, config.search)
     total_updates = config.iterations * config.learner.updates
     optimizer = learner.make_optimizer(config.learner, total_updates=total_updates)

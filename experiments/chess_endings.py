@@ -33,10 +33,10 @@ from timeline import arguments, trained
 
 from azjax.evaluate.arena import play_match
 from azjax.network import make_network
+from azjax.openings import read_starts
 from azjax.players import Player, raw_network_player, search_player
 from azjax.runs.directory import RunDirectory
 from azjax.search import make_match_search
-from azjax.starts import read_starts
 from envs.chess import KING, QUEEN, ROOK, Chess, State
 
 GAME = Chess(max_plies=100)  # as long as the fifty-move rule allows without a capture
@@ -185,11 +185,11 @@ def main() -> None:
     smoke, games = options.smoke, 4 if options.smoke else 200
     plies = solve(PIECE, smoke=smoke)
     starts = random_positions(PIECE, 8, 0) if smoke else graded_positions(PIECE, plies, 2_500, 0)
-    changes: dict[str, dict[str, Any]] = {
-        "run": {"minutes": 30.0},
+    changes: dict[str, Any] = {
+        "minutes": 30.0,
         "network": {"blocks": 2, "policy_head": "planes"},
         "selfplay": {"starts": starts, "opening_plies": 0},
-        "search": {"num_simulations": 32, "max_num_considered_actions": 32},
+        "search": {"num_simulations": 32, "gumbel": {"max_num_considered_actions": 32}},
     }
     run = trained(SHORT, options.run_dir, smoke=smoke, changes=changes)
     positions = read_starts(GAME, tuple(text for text in random_positions(PIECE, games, 1) if text not in starts))

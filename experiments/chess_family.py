@@ -35,19 +35,20 @@ from azjax.config import Config
 from azjax.config.presets import preset
 from azjax.runs.directory import RunDirectory
 from azjax.runs.progress import PlainReporter
-from azjax.runs.session import train
+from azjax.runs.session import train_run
 
 GAMES = "chess", "shogi", "xiangqi"
-SMOKE: dict[str, dict[str, Any]] = {
-    "run": {"iterations": 4},
+SMOKE: dict[str, Any] = {
+    "iterations": 4,
     "network": {"blocks": 1, "channels": 4},
     "search": {"num_simulations": 2},
     "selfplay": {"lanes": 4},
     "replay": {"capacity": 256, "min_fill": 32},
     "learner": {"batch_size": 8},
 }
-SMALL: dict[str, dict[str, Any]] = {
-    "run": {"iterations": 60, "devices": 1},
+SMALL: dict[str, Any] = {
+    "iterations": 60,
+    "devices": 1,
     "network": {"blocks": 2, "channels": 32, "value_hidden": 64, "dtype": "float32"},
     "search": {"num_simulations": 16},
     "selfplay": {"lanes": 32, "moves": 16},
@@ -82,7 +83,7 @@ def run_to(directory: Path, config: Config, iterations: int) -> list[dict[str, A
     """The metrics of the run in this directory, trained as far as this iteration."""
     run = RunDirectory.create(directory, config) if not directory.exists() else RunDirectory.open(directory)
     run.change(dataclasses.replace(config, iterations=iterations))
-    train(run, PlainReporter(Console(quiet=True)))
+    train_run(run, PlainReporter(Console(quiet=True)))
     return run.metrics()
 
 

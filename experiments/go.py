@@ -34,7 +34,6 @@ from azjax.network import make_network
 from azjax.players import random_player
 from azjax.players.gtp import GtpEngine, find_program
 from azjax.runs.directory import RunDirectory
-from azjax.runs.rating import network_player
 from azjax.search import make_search
 
 KOMI = 7.5
@@ -51,7 +50,7 @@ def main() -> None:
     run = trained(game, options.run_dir, smoke=options.smoke)
     print_elo(run, smoke=options.smoke)
     simulations, games = (4, 2) if options.smoke else (200, 50)
-    network = network_player(run, run.load_network(), num_simulations=min(64, simulations))
+    network = run.load_network().player(num_simulations=min(64, simulations))
     print_match(game, network, random_player(game), games=100 if games > 2 else 2, opening_plies=2)
     if find_program("gnugo"):
         against_gnu_go(run, simulations, games)

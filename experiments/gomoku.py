@@ -24,7 +24,6 @@ from timeline import arguments, last_minute, network_at, print_match, trained
 
 import envs
 from azjax.players import random_player
-from azjax.runs.rating import network_player
 
 
 def main() -> None:
@@ -36,7 +35,7 @@ def main() -> None:
     early = {network_at(run, minutes): minutes for minutes in ((0,) if options.smoke else (1, 2, 5))}
 
     def player(iteration: int):
-        return network_player(run, run.load_network(iteration), num_simulations=simulations)
+        return run.load_network(iteration).player(num_simulations=simulations)
 
     minutes = ", ".join(f"iteration {iteration} is minute {minute}" for iteration, minute in early.items())
     print(f"{simulations} simulations a move, {games} games, colours balanced; {minutes}")

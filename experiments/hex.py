@@ -21,7 +21,6 @@ from timeline import arguments, print_elo, print_match, trained
 
 import envs
 from azjax.players import random_player, rollout_player
-from azjax.runs.rating import network_player
 
 
 def main() -> None:
@@ -31,7 +30,7 @@ def main() -> None:
     run = trained(game, options.run_dir, smoke=options.smoke)
     print_elo(run, smoke=options.smoke)
     simulations, playouts, games = (4, 4, 2) if options.smoke else (64, 1_000, 100)
-    network = network_player(run, run.load_network(), num_simulations=simulations)
+    network = run.load_network().player(num_simulations=simulations)
     for opponent in (rollout_player(game, playouts), random_player(game)):
         for plies in (0,) if options.smoke else (0, 2):
             print_match(game, network, opponent, games=games, opening_plies=plies)

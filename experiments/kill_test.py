@@ -24,13 +24,14 @@ import numpy as np
 import envs
 from azjax import config as configs
 from azjax.config.presets import preset
+from azjax.devices.mesh import make_mesh
 from azjax.runs.checkpoint import Checkpoints, abstract
 from azjax.runs.directory import RunDirectory
-from azjax.runs.session import make_mesh
 from azjax.train import make_trainer
 
 CHANGES = {
-    "run": {"iterations": 400, "minutes": 0.0},
+    "iterations": 400,
+    "minutes": 0.0,
     "network": {"blocks": 1, "channels": 8},
     "selfplay": {"lanes": 16, "moves": 8},
     "replay": {"capacity": 4_096, "min_fill": 512},
@@ -47,7 +48,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="two kills of a shorter run")
     options = parser.parse_args()
     kills = 2 if options.smoke else options.kills
-    changes = CHANGES | ({"run": {"iterations": 60, "minutes": 0.0}} if options.smoke else {})
+    changes = CHANGES | ({"iterations": 60, "minutes": 0.0} if options.smoke else {})
     config = configs.replace(preset(envs.make("connect_four")), changes)
     with tempfile.TemporaryDirectory() as folder:
         runs = [Path(folder) / name for name in ("undisturbed", "killed")]

@@ -45,7 +45,6 @@ from timeline import network_at, trained
 import envs
 from azjax.evaluate.arena import play_match
 from azjax.runs.directory import RunDirectory
-from azjax.runs.rating import network_player
 from azjax.runs.strength import check_run
 
 PRESET = {"gumbel": "laptop", "puct": "puct"}
@@ -66,7 +65,7 @@ def main() -> None:
             options.run_dir / policy,
             smoke=options.smoke,
             name=PRESET[policy],
-            changes={"run": {"minutes": MINUTES}},
+            changes={"minutes": MINUTES},
         )
         for policy in ([options.only] if options.only else PRESET)
     }
@@ -98,8 +97,7 @@ def at_budgets(runs: dict[str, RunDirectory], *, smoke: bool) -> None:
             assert searched.kept
             kept.append(100 * searched.kept.kept / searched.kept.positions)
         players = [
-            network_player(run, run.load_network(), num_simulations=simulations)._replace(name=policy)
-            for policy, run in runs.items()
+            run.load_network().player(num_simulations=simulations)._replace(name=policy) for policy, run in runs.items()
         ]
         games = 4 if smoke else 400
         key = jax.random.key(simulations)

@@ -19,7 +19,6 @@ outcome    the network of puct_or_gumbel.py after 25 minutes, 400 games, the fir
 
 from __future__ import annotations
 
-import dataclasses
 import time
 
 import jax
@@ -27,6 +26,7 @@ from puct_or_gumbel import MINUTES, elo
 from timeline import arguments, trained
 
 import envs
+from azjax.config import replace
 from azjax.evaluate.arena import play_match
 from azjax.network import make_network
 from azjax.players import search_player
@@ -37,7 +37,7 @@ def main() -> None:
     """Prints one line a budget."""
     options = arguments(__doc__, run_dir="runs/experiment-policies/puct")
     game = envs.make("connect_four")
-    changes = {"run": {"minutes": MINUTES}}
+    changes = {"minutes": MINUTES}
     run = trained(game, options.run_dir, smoke=options.smoke, name="puct", changes=changes)
     evaluate = make_network(game, run.config.network).evaluate
     variables = run.load_network().variables
@@ -48,7 +48,7 @@ def main() -> None:
                 make_match_search(
                     game,
                     evaluate,
-                    dataclasses.replace(run.config.search, num_simulations=simulations, reuse=reuse),
+                    replace(run.config.search, {"num_simulations": simulations, "puct.reuse": reuse}),
                 ),
                 variables,
                 name,

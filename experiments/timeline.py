@@ -15,17 +15,18 @@ import envs
 from azjax import config as configs
 from azjax.cli import use_cache
 from azjax.config.presets import preset
-from azjax.evaluate import bayeselo as elo
+from azjax.evaluate import bayeselo
 from azjax.evaluate.arena import DuplicateGamesWarning, play_match
 from azjax.players import Player
 from azjax.runs.directory import RunDirectory
 from azjax.runs.progress import PlainReporter
 from azjax.runs.rating import rate_run
-from azjax.runs.session import train
+from azjax.runs.session import train_run
 from azjax.runs.strength import check_run
 
-SMOKE: dict[str, dict[str, Any]] = {
-    "run": {"minutes": 0.0, "iterations": 6},
+SMOKE: dict[str, Any] = {
+    "minutes": 0.0,
+    "iterations": 6,
     "network": {"blocks": 1, "channels": 4, "value_hidden": 4},
     "search": {"num_simulations": 4},
     "selfplay": {"lanes": 8, "moves": 8},
@@ -50,7 +51,7 @@ def trained(
     *,
     smoke: bool,
     name: str = "laptop",
-    changes: dict[str, dict[str, Any]] | None = None,
+    changes: dict[str, Any] | None = None,
 ) -> RunDirectory:
     """The game's preset of that name, with changes, trained to its end in `run_dir`; nothing is done twice."""
     use_cache()
@@ -58,7 +59,7 @@ def trained(
     config = configs.replace(config, changes or {})
     config = configs.replace(config, SMOKE) if smoke else config
     run = RunDirectory.create(run_dir, config)
-    train(run, PlainReporter(Console()))
+    train_run(run, PlainReporter(Console()))
     return run
 
 
@@ -91,7 +92,7 @@ def print_elo(run: RunDirectory, *, smoke: bool) -> None:
     """Rates the run's networks and the random player, and prints the table; the curve is in the run's directory."""
     settings = {"games": 2, "max_networks": 2, "num_simulations": 2} if smoke else {"games": 64, "max_networks": 12}
     ratings = rate_run(run, dataclasses.replace(run.config.rating, **settings))
-    print(f"{elo.table(ratings)}\nthe curve: {run.path / 'elo.png'}", flush=True)
+    print(f"{bayeselo.table(ratings)}\nthe curve: {run.path / 'elo.png'}", flush=True)
 
 
 def print_match(game: envs.Game, first: Player, second: Player, *, games: int, opening_plies: int) -> None:

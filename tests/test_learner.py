@@ -49,7 +49,7 @@ def test_loss_is_the_papers():
     batch = learner.make_batch(GAME, config, samples(), jax.random.key(0))
     params, batch_stats = moved(NETWORK.init(jax.random.key(0)))
     total, (_, metrics) = learner.loss(NETWORK, config, params, batch_stats, batch)
-    outputs = NETWORK.train(params, batch_stats, batch.observation)
+    outputs = NETWORK.learn(params, batch_stats, batch.observation)
     logits, value = np.asarray(outputs[0], np.float64), np.asarray(outputs[1], np.float64)
     legal = np.asarray(batch.slots.legal)
     exponents = np.exp(logits) * legal

@@ -9,7 +9,8 @@ import pytest
 
 import envs
 from azjax.config import NetworkConfig
-from azjax.network import Variables, convolve, make_network
+from azjax.network import Variables, make_network
+from azjax.network.resnet import convolve
 
 GAME = envs.make("connect_four")
 SMALL = NetworkConfig(blocks=1, channels=8, value_hidden=8)
@@ -80,7 +81,7 @@ def test_a_chess_policy_of_planes_has_73_for_each_square():
 def test_batch_statistics_change_in_training_only():
     network = make_network(GAME, SMALL)
     variables = trained(SMALL)
-    _, value, batch_stats = jax.jit(network.train)(variables.params, variables.batch_stats, observations(16))
+    _, value, batch_stats = jax.jit(network.learn)(variables.params, variables.batch_stats, observations(16))
     moved = jax.tree.map(lambda a, b: bool(jnp.any(a != b)), batch_stats, variables.batch_stats)
     assert all(jax.tree.leaves(moved))
     assert jax.tree.structure(batch_stats) == jax.tree.structure(variables.batch_stats)
@@ -119,12 +120,13 @@ def test_sizes_come_from_the_configuration():
         value = channels + 2 + cells * hidden + hidden + hidden + 1
         return tower + policy + value
 
-    assert count(NetworkConfig(4, 32, value_hidden=64)) == by_hand(4, 32, 64)
-    assert count(NetworkConfig(2, 16, value_hidden=32)) == by_hand(2, 16, 32)
+    assert count(NetworkConfig(blocks=4, channels=32, value_hidden=64)) == by_hand(4, 32, 64)
+    assert count(NetworkConfig(blocks=2, channels=16, value_hidden=32)) == by_hand(2, 16, 32)
 
 
 def test_equal_arguments_give_the_same_network():
-    assert make_network(GAME, SMALL) is make_network(envs.make("connect_four"), NetworkConfig(1, 8, value_hidden=8))
+    equal = NetworkConfig(blocks=1, channels=8, value_hidden=8)
+    assert make_network(GAME, SMALL) is make_network(envs.make("connect_four"), equal)
 
 
 @pytest.mark.parametrize("size", [1, 3])

@@ -13,9 +13,9 @@ from tiny import tiny_config
 
 from azjax import learner, selfplay, train
 from azjax.config import Config
+from azjax.devices.mesh import make_mesh
 from azjax.network import make_network
 from azjax.replay import Sample
-from azjax.runs.session import make_mesh
 from azjax.train import RunState, Trainer, make_trainer
 
 
@@ -30,7 +30,7 @@ class Trained(NamedTuple):
 @functools.cache
 def trained(devices, iterations=6):
     """The tiny run after some iterations, and how often its iteration was traced."""
-    config = tiny_config({"run": {"devices": devices}})
+    config = tiny_config({"devices": devices})
     traces = []
 
     def count_unique(games):
@@ -53,7 +53,7 @@ def test_one_iteration_is_traced_once(devices):
 
 
 def test_its_argument_is_donated():
-    config = tiny_config({"run": {"devices": 1}})
+    config = tiny_config({"devices": 1})
     trainer = make_trainer(config, make_mesh(config))
     before = trainer.init()
     after, _ = trainer.iterate(before)
@@ -106,7 +106,7 @@ def test_the_same_batch_gives_the_same_update_on_any_number_of_devices():
     start = learner.init_learner(network, optimizer, jax.random.key(2))
 
     def update(devices):
-        mesh = make_mesh(tiny_config({"run": {"devices": devices}}))
+        mesh = make_mesh(tiny_config({"devices": devices}))
         split = jax.device_put(batch, NamedSharding(mesh, PartitionSpec("data")))
         whole = jax.device_put(start, NamedSharding(mesh, PartitionSpec()))
 

@@ -1,7 +1,13 @@
 """The command line: finds the command, sets up what all commands share, and turns bad input into one line.
 
-options     words of the command line -> options
-commands    what the commands do
+options     words of the command line -> a command's options
+common      what the commands share
+train       a network for a game; or goes on with a run
+elo         rates a run's networks
+check       a run's network, measured exactly
+ladder      a run's network against rollouts that get stronger
+play        a person against any player
+games       the games, their settings and presets
 """
 
 from __future__ import annotations
@@ -75,9 +81,9 @@ def _run(args: list[str]) -> int:
         raise SystemExit(f"no command {args[0]!r}; commands: {', '.join(COMMANDS)}; see azjax --help")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # a user's own games lie there
-    commands = importlib.import_module("azjax.cli.commands")  # only now: it imports JAX
+    command = importlib.import_module(f"azjax.cli.{args[0]}")  # only now: it imports JAX
     use_cache()
-    return getattr(commands, args[0])(args[1:])
+    return command.run(args[1:])
 
 
 def cache_directory() -> Path:
@@ -110,12 +116,19 @@ def _quieten() -> None:
 
 
 def _silence_threads() -> None:
-    """Keeps tensorstore's threads quiet: they print pages about a damaged checkpoint, of which we warn in a line."""
-    sys.unraisablehook = lambda _: None
-    show = sys.excepthook
-    sys.excepthook = lambda kind, error, trace: (
-        None if "Event loop is closed" in str(error) else show(kind, error, trace)
-    )
+    """Keeps tensorstore's threads quiet: they print pages about a damaged checkpoint, of which we warn in a line.
+    Everything else that nobody caught is shown."""
+    show, show_unraisable = sys.excepthook, sys.unraisablehook
+
+    def is_known(error: BaseException | None, source: object) -> bool:
+        return "Event loop is closed" in str(error) or "_read_array_index" in repr(source)
+
+    def unraisable(what: sys.UnraisableHookArgs) -> None:  # pyright: ignore[reportAttributeAccessIssue]
+        if not is_known(what.exc_value, what.object):
+            show_unraisable(what)
+
+    sys.unraisablehook = unraisable
+    sys.excepthook = lambda kind, error, trace: None if is_known(error, None) else show(kind, error, trace)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object) -> None:

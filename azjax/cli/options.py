@@ -1,152 +1,24 @@
-"""Words of the command line -> options, by tyro: one frozen dataclass a command, and bad words as one line."""
+"""Words of the command line -> a command's options, by tyro; bad words are one line."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import re
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import TypeVar
 
 import tyro
-from tyro.conf import Positional, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from azjax.config import Config, LadderConfig
-from envs.core import Game
-
 T = TypeVar("T")
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainOptions:
-    """Options of `azjax train GAME`."""
-
-    config: Annotated[Config, arg(name="")]
-    preset: str = "laptop"
-    """The settings to begin with; the options below change single ones."""
-    run_dir: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: runs/GAME-TIME)")] = None
-    """Where the run is kept; a run of the same settings that is there goes on."""
-
-
-@dataclasses.dataclass(frozen=True)
-class ResumeOptions:
-    """Options of `azjax train --resume DIR`."""
-
-    config: Annotated[Config, arg(name="")]
-    resume: Annotated[Path, arg(metavar="DIR")]
-    """The run that goes on."""
-
-
-@dataclasses.dataclass(frozen=True)
-class EloOptions:
-    """Rates a run's networks and the random player by games between them.
-
-    Matches played before with the same settings are not played again. What is not given is as the run's settings say.
-    """
-
-    directory: Annotated[Positional[Path], arg(metavar="DIR")]
-    """The run."""
-    games: Annotated[int | None, arg(metavar="INT", help_behavior_hint="(default: the run's rating.games)")] = None
-    """Games of a match, half of them with either colour."""
-    num_simulations: Annotated[
-        int | None, arg(metavar="INT", help_behavior_hint="(default: the run's rating.num_simulations)")
-    ] = None
-    """Simulations a move; 0 plays the raw network."""
-    opening_plies: Annotated[
-        int | None, arg(metavar="INT", help_behavior_hint="(default: the run's rating.opening_plies)")
-    ] = None
-    """Uniformly random moves before each pair of games."""
-    max_networks: Annotated[
-        int | None, arg(metavar="INT", help_behavior_hint="(default: the run's rating.max_networks)")
-    ] = None
-    """At most this many of the run's networks, evenly spaced, play."""
-
-
-@dataclasses.dataclass(frozen=True)
-class CheckOptions:
-    """Measures a run's network exactly, alone and with search.
-
-    Where solved positions come with the game: the shares of its moves and values that perfect play agrees with. Where
-    the game is small: its games against every possible opponent.
-    """
-
-    directory: Annotated[Positional[Path], arg(metavar="DIR")]
-    """The run."""
-    num_simulations: int = 64
-    """Simulations a move; 0 measures the network alone."""
-    iteration: Annotated[int | None, arg(metavar="INT", help_behavior_hint="(default: the newest)")] = None
-    """Which of the run's networks."""
-    json: bool = False
-    """Print JSON."""
-
-
-@dataclasses.dataclass(frozen=True)
-class LadderOptions:
-    """Lets a run's network climb the textbook's ladder: matches against Monte Carlo tree search with random playouts,
-    which gets more simulations whenever it has lost every game."""
-
-    directory: Annotated[Positional[Path], arg(metavar="DIR")]
-    """The run."""
-    ladder: Annotated[LadderConfig, arg(name="")] = dataclasses.field(default_factory=LadderConfig)
-    num_simulations: int = 64
-    """The network's simulations a move; 0 plays without search."""
-    iteration: Annotated[int | None, arg(metavar="INT", help_behavior_hint="(default: the newest)")] = None
-    """Which of the run's networks."""
-    seed: int = 0
-    """Of the playouts."""
-
-
-@dataclasses.dataclass(frozen=True)
-class PlayRunOptions:
-    """A game in the terminal against a run's network, or against rollouts, a solver or random moves."""
-
-    you: Literal["first", "second", "none"] = "first"
-    """Whether you move first or second; with none the opponent plays both sides."""
-    opponent: Literal["network", "rollouts", "solver", "random"] = "network"
-    """Whom to play against."""
-    num_simulations: int = 64
-    """The opponent's simulations a move; 0 plays the network without search."""
-    iteration: Annotated[int | None, arg(metavar="INT", help_behavior_hint="(default: the newest)")] = None
-    """Which of the run's networks."""
-    seed: int = 0
-    """Of the opponent's random choices, where it makes any."""
-    start: Annotated[str, arg(help_behavior_hint="(default: the usual start)")] = "startpos"
-    """The position to begin with: in the game's notation, or "startpos moves ..."."""
-
-
-@dataclasses.dataclass(frozen=True)
-class PlayGameOptions:
-    """A game in the terminal against random moves, rollouts or, where the game has one, a solver."""
-
-    game: Game
-    """The rules' settings."""
-    you: Literal["first", "second", "none"] = "first"
-    """Whether you move first or second; with none the opponent plays both sides."""
-    opponent: Literal["rollouts", "solver", "random"] = "random"
-    """Whom to play against: rollouts are Monte Carlo tree search without a network."""
-    num_simulations: int = 1_000
-    """The rollouts' simulations a move."""
-    seed: int = 0
-    """Of the opponent's random choices, where it makes any."""
-    start: Annotated[str, arg(help_behavior_hint="(default: the usual start)")] = "startpos"
-    """The position to begin with: in the game's notation, or "startpos moves ..."."""
-
-
-@dataclasses.dataclass(frozen=True)
-class GamesOptions:
-    """Lists the games, or tells everything about one: its settings, sizes and presets."""
-
-    game: Annotated[Positional[str | None], arg(metavar="[GAME]", help_behavior_hint="(default: all)")] = None
-    """One game, or your own as module:Class."""
 
 
 def parse(
     kind: type[T], args: Sequence[str], *, prog: str, default: T | None = None, description: str | None = None
 ) -> T:
     """The options that `args` give. Bad ones end in SystemExit with one line."""
+    args = [re.sub("^--network(?==|$)", "--network.make", word) for word in args]
     errors = io.StringIO()
     registry = ConstructorRegistry()
     registry.primitive_rule(_name_value_rule)
@@ -205,6 +77,11 @@ def _name_value_rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[dict[s
         is_instance=lambda value: isinstance(value, dict),
         str_from_instance=lambda value: [f"{name}={number}" for name, number in value.items()],
     )
+
+
+def settings_given(args: Sequence[str]) -> list[str]:
+    """The names of the settings that words of the command line give."""
+    return [word[2:].partition("=")[0].replace("-", "_") for word in args if word.startswith("--")]
 
 
 def option(args: Sequence[str], name: str) -> str | None:

@@ -1,10 +1,11 @@
-"""Every game's presets: settings that are known to work, put over the defaults of azjax.config."""
+"""Every game's presets: settings that are known to work, put over the defaults."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from azjax.config import Config, replace
+from azjax.config.run import Config
+from azjax.config.settings import merge, replace
 from envs.core import Game
 
 
@@ -13,43 +14,46 @@ def preset(game: Game, name: str = "laptop") -> Config:
 
     Raises ValueError for a preset that doesn't exist.
     """
-    changes: dict[str, dict[str, Any]] = {}
     own = PRESETS.get(game.name, {})
     if name not in GENERAL_PRESETS and name not in own:
-        known = ", ".join(dict.fromkeys([*GENERAL_PRESETS, *own]))
+        known = ", ".join(preset_names(game))
         raise ValueError(f"no preset {name!r} for {game.name}; its presets: {known}")
     beneath = GENERAL_PRESETS[name] if name in GENERAL_PRESETS else own.get("laptop", {})
-    for source in (beneath, own.get(name, {})):
-        for stage, fields in source.items():
-            changes[stage] = changes.get(stage, {}) | fields
-    return replace(Config(game=game), changes)
+    return replace(Config(game=game), merge(beneath, own.get(name, {})))
 
 
-def _square_board(*, minutes: float, opening_plies: int) -> dict[str, dict[str, Any]]:
+def preset_names(game: Game) -> list[str]:
+    """The presets of a game, the general ones first."""
+    return list(dict.fromkeys([*GENERAL_PRESETS, *PRESETS.get(game.name, {})]))
+
+
+def _square_board(*, minutes: float, opening_plies: int) -> dict[str, Any]:
     """The laptop preset of games on square boards."""
     return {
-        "run": {"minutes": minutes, "iterations": 100_000},
+        "minutes": minutes,
+        "iterations": 100_000,
         "network": {"policy_channels": 4, "value_channels": 4},
         "selfplay": {"opening_plies": opening_plies},
-        "search": {"num_simulations": 24, "value_scale": 0.2},
+        "search": {"num_simulations": 24, "gumbel": {"value_scale": 0.2}},
         "replay": {"capacity": 131_072, "min_fill": 2_048},
         "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
         "checkpoint": {"network_every": 25},
     }
 
 
-_LONG_GAMES = _square_board(minutes=60.0, opening_plies=8) | {"rating": {"games": 32, "max_networks": 6}}
+_LONG_GAMES = merge(_square_board(minutes=60.0, opening_plies=8), {"rating": {"games": 32, "max_networks": 6}})
 """The laptop preset of games that take hundreds of moves."""
 
 
-def _paper(*, dirichlet_alpha: float, policy_head: str) -> dict[str, dict[str, Any]]:
+def _paper(*, dirichlet_alpha: float, policy_head: str) -> dict[str, Any]:
     """AlphaZero's own settings (Silver et al. 2018, Methods, table S3 and pseudocode): 700,000 updates of 4,096.
 
     The paper plays and learns side by side. Here, in lockstep, 16 moves in 4,096 lanes come for every 10 updates, 4.6
     billion in all: the paper's 44 million games of chess, if one has 104 moves.
     """
     return {
-        "run": {"iterations": 70_000, "minutes": 0.0},
+        "iterations": 70_000,
+        "minutes": 0.0,
         "network": {
             "blocks": 19,
             "channels": 256,
@@ -62,9 +66,7 @@ def _paper(*, dirichlet_alpha: float, policy_head: str) -> dict[str, dict[str, A
         "search": {
             "policy": "puct",
             "num_simulations": 800,
-            "fpu": "loss",
-            "dirichlet_alpha": dirichlet_alpha,
-            "temperature_plies": 30,
+            "puct": {"fpu": "loss", "dirichlet_alpha": dirichlet_alpha, "temperature_plies": 30},
         },
         "selfplay": {"lanes": 4_096, "moves": 16, "opening_plies": 0},
         "replay": {"capacity": 16_777_216, "min_fill": 1_048_576},
@@ -85,7 +87,7 @@ def _paper(*, dirichlet_alpha: float, policy_head: str) -> dict[str, dict[str, A
     }
 
 
-GENERAL_PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+GENERAL_PRESETS: dict[str, dict[str, Any]] = {
     "laptop": {},
     "accelerator": {
         "network": {"blocks": 8, "channels": 128, "dtype": "bfloat16"},
@@ -94,12 +96,13 @@ GENERAL_PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         "learner": {"batch_size": 1024, "updates": 64},
     },
 }
-"""Presets that every game has: stage -> field -> value; the stage "run" holds the fields of Config itself."""
+"""Presets that every game has, as changes of the defaults."""
 
-PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "tic_tac_toe": {
         "laptop": {
-            "run": {"minutes": 5.0, "iterations": 100_000},
+            "minutes": 5.0,
+            "iterations": 100_000,
             "network": {"blocks": 2, "channels": 32, "policy_channels": 4, "value_channels": 4},
             "selfplay": {"opening_plies": 5},
             "search": {"num_simulations": 16},
@@ -109,37 +112,39 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     },
     "connect_four": {
         "laptop": {
-            "run": {"minutes": 30.0, "iterations": 100_000},
+            "minutes": 30.0,
+            "iterations": 100_000,
             "network": {"policy_channels": 4, "value_channels": 4},
             "selfplay": {"opening_plies": 24},
-            "search": {"num_simulations": 16, "value_scale": 0.2},
+            "search": {"num_simulations": 16, "gumbel": {"value_scale": 0.2}},
             "replay": {"capacity": 131_072, "min_fill": 2_048},
             "learner": {"batch_size": 64, "updates": 32, "average_decay": 0.997},
             "checkpoint": {"network_every": 25},
         },
-        "demo": {"run": {"minutes": 8.0}, "selfplay": {"opening_plies": 12}, "rating": {"max_networks": 10}},
+        "demo": {"minutes": 8.0, "selfplay": {"opening_plies": 12}, "rating": {"max_networks": 10}},
         "puct": {"search": {"policy": "puct", "num_simulations": 64}},
     },
     "dots_and_boxes": {
         "laptop": {
-            "run": {"minutes": 30.0, "iterations": 100_000},
+            "minutes": 30.0,
+            "iterations": 100_000,
             "network": {"channels": 64, "policy_channels": 16, "value_channels": 8},
             "selfplay": {"opening_plies": 16},
-            "search": {"num_simulations": 24, "value_scale": 0.2},
+            "search": {"num_simulations": 24, "gumbel": {"value_scale": 0.2}},
             "replay": {"capacity": 131_072, "min_fill": 2_048},
             "learner": {"batch_size": 64, "updates": 40, "average_decay": 0.997},
             "checkpoint": {"network_every": 25},
         },
     },
     "chess": {
-        "laptop": _LONG_GAMES | {"network": {"policy_head": "planes"}},
+        "laptop": merge(_LONG_GAMES, {"network": {"policy_head": "planes"}}),
         "paper": _paper(dirichlet_alpha=0.3, policy_head="planes"),
     },
     "go": {"laptop": _square_board(minutes=15.0, opening_plies=8)},
     "gomoku": {"laptop": _square_board(minutes=30.0, opening_plies=8)},
     "hex": {"laptop": _square_board(minutes=25.0, opening_plies=6)},
     "shogi": {
-        "laptop": _LONG_GAMES | {"network": {"policy_head": "planes"}},
+        "laptop": merge(_LONG_GAMES, {"network": {"policy_head": "planes"}}),
         "paper": _paper(dirichlet_alpha=0.15, policy_head="planes"),
     },
     "othello": {"laptop": _square_board(minutes=25.0, opening_plies=12)},
@@ -149,5 +154,5 @@ PRESETS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "paper": _paper(dirichlet_alpha=0.0, policy_head="linear"),
     },
 }
-"""Presets of single games: game -> preset -> stage -> field -> value. Those with names of general ones are put over
-them, the others over the game's laptop preset."""
+"""Presets of single games: game -> preset -> changes. Those with names of general ones are put over them, the others
+over the game's laptop preset."""

@@ -58,7 +58,7 @@ def require_search_fits(game: Game, search: SearchConfig, *, games: int, availab
 def require_run_fits(config: Config, *, devices: int, available: int | None = None) -> None:
     """Raises ValueError if the trees of a device's lanes, and its part of the replay, don't fit."""
     available = device_bytes() if available is None else available
-    each = game_bytes(config.game, config.search, trees=SELFPLAY_TREES if config.search.reuse == "always" else 1)
+    each = game_bytes(config.game, config.search, trees=SELFPLAY_TREES if config.search.puct.reuse == "always" else 1)
     lanes = config.selfplay.lanes // devices
     advice = "lower search.num_simulations or selfplay.lanes"
     _require(each, lanes, config.search, config.game, available, advice)

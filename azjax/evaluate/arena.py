@@ -1,9 +1,11 @@
-"""Two players -> game records: whole matches on the device, colours balanced, every opening played from both sides."""
+"""Two players -> game records: colours balanced, every opening played from both sides. Matches of batched players are
+played on the device, as one program; where a player thinks about one position at a time, on the host."""
 
 from __future__ import annotations
 
 import functools
 import math
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from azjax.openings import random_opening
-from azjax.players import Act, Player
+from azjax.players import Act, Player, Thinker
 from envs.core import Game
 
 
@@ -70,13 +72,18 @@ class MatchResult(NamedTuple):
         pairs = (results[0::2] - results[1::2]) / 4 + 0.5
         return float(np.std(np.append(pairs, (0.0, 1.0))) / math.sqrt(len(pairs) + 2))
 
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of `score`, by `score_error`."""
+        margin = 1.959963984540054 * self.score_error()
+        return max(0.0, self.score() - margin), min(1.0, self.score() + margin)
+
     def repeats(self) -> bool:
         """Whether fewer than half of the games are distinct."""
         return 2 * self.unique_games < self.games
 
 
 _Seat = tuple[Act, Callable[[Any, Any], Any] | None]
-"""A player without name and params: its `act` and `start`, both static under `jit`."""
+"""A player without name and params: its `act` and `init_memory`, both static under `jit`."""
 
 
 class _Games(NamedTuple):
@@ -90,30 +97,41 @@ class _Games(NamedTuple):
 
 
 def play_match(
-    game: Game, first: Player, second: Player, *, games: int, key: Array, opening_plies: int = 2, starts: Any = None
+    game: Game,
+    a: Player | Thinker,
+    b: Player | Thinker,
+    *,
+    games: int,
+    key: Array,
+    opening_plies: int = 2,
+    starts: Any = None,
 ) -> MatchResult:
-    """The result of `games` games, as `first` sees it. Consumes the key.
+    """The result of `games` games between A and B, as A sees it. Consumes the key.
 
     Games come in pairs: both start from the same position, one of `starts` (`read_starts`) or the usual one, with the
     same `opening_plies` random moves, and either player moves first in one. Nothing is compiled for a second match of
-    the same game, sizes and `act` functions: checkpoints only differ in their params. Issues DuplicateGamesWarning if
-    fewer than half of the games are distinct. Raises ValueError unless `games` is even, which gives both players the
-    same colours, and positive.
+    the same game, sizes and `act` functions: checkpoints only differ in their params. An illegal move loses its game.
+    Issues DuplicateGamesWarning if fewer than half of the games are distinct. Raises ValueError unless `games` is even,
+    which gives both players the same colours, and positive.
     """
     if games < 2 or games % 2:
         raise ValueError(f"got {games} games; a match needs a positive even number, so that colours are balanced")
     if not 0 <= opening_plies < game.max_moves:
         raise ValueError(f"got {opening_plies} opening plies; {game.name} takes 0 to {game.max_moves - 1}")
-    seats = tuple((player.act, player.start) for player in (first, second))
-    params = first.params, second.params
-    played, plies, start = jax.device_get(_play(game, *seats, games, opening_plies, *params, key, starts))
+    if isinstance(a, Thinker) or isinstance(b, Thinker):
+        played, plies, start = _play_on_host(game, a, b, games, opening_plies, key, starts)
+    else:
+        seats = tuple((player.act, player.init_memory) for player in (a, b))
+        played, plies, start = jax.device_get(
+            _play(game, *seats, games, opening_plies, a.params, b.params, key, starts)
+        )
     if not played.states.terminated.all():
         unfinished = int((~played.states.terminated).sum())
         raise RuntimeError(f"{unfinished} games of {game.name} were not over after max_moves = {game.max_moves} moves")
-    result = _summary(first.name, second.name, played, plies, start)
+    result = _summary(a.name, b.name, played, plies, start)
     if result.repeats():
         warnings.warn(
-            f"{first.name} against {second.name}: only {result.unique_games} of {games} games are distinct; "
+            f"{a.name} against {b.name}: only {result.unique_games} of {games} games are distinct; "
             f"more opening plies than {opening_plies}, or fewer games, make the error bars honest",
             DuplicateGamesWarning,
             stacklevel=2,
@@ -136,29 +154,14 @@ def _play(
     """The finished games, and the lengths and starts of their openings.
 
     At every turn one of the players moves in at most half of the games that wait for it: the one that more games wait
-    for, in those games that have come least far. Under alternate turns no lane of the half is idle until the first
+    for, in those games that have come least far. Under alternate turns no place of the half is idle until the first
     games end, and later on every game still makes two moves in two turns; extra turns need no special case.
     """
     half = games // 2
     opening_key, key = jax.random.split(key)
-
-    def opening_of(game_index):
-        pair_key = jax.random.fold_in(opening_key, game_index // 2)
-        return random_opening(game, pair_key, opening_plies, max_plies=opening_plies, starts=starts)
-
-    openings = jax.vmap(opening_of)(jnp.arange(games))
+    carry, plies, which_start = _open(game, games, opening_plies, opening_key, starts)
     a_seat = jnp.arange(games) % 2
-    moves = jnp.full((games, game.max_moves), -1, jnp.int32)
-    carry = _Games(
-        states=openings.state,
-        actions=moves.at[:, :opening_plies].set(
-            jnp.where(openings.actions == game.num_actions, -1, openings.actions),
-        ),
-        lengths=openings.length,
-        score=jnp.where(a_seat == 0, openings.score, -openings.score),
-        truncated=jnp.zeros(games, bool),
-    )
-    start, act = _either(a, b, params_a, params_b)
+    init_memory, act = _either(a, b, params_a, params_b)
 
     def unfinished(carry: _Games) -> Array:
         return ~carry.states.terminated & (carry.lengths < game.max_moves)
@@ -184,9 +187,30 @@ def _play(
         )
         return turn + 1, carry, memory
 
-    loop = (jnp.int32(0), carry, start(carry.states))
+    loop = (jnp.int32(0), carry, init_memory(carry.states))
     _, carry, _ = jax.lax.while_loop(lambda loop: unfinished(loop[1]).any(), body, loop)
-    return carry, openings.length, openings.start
+    return carry, plies, which_start
+
+
+def _open(game: Game, games: int, opening_plies: int, key: Array, starts: Any) -> tuple[_Games, Array, Array]:
+    """All games after their openings, and the openings' lengths and starts."""
+
+    def opening_of(game_index):
+        pair_key = jax.random.fold_in(key, game_index // 2)
+        return random_opening(game, pair_key, opening_plies, max_plies=opening_plies, starts=starts)
+
+    openings = jax.vmap(opening_of)(jnp.arange(games))
+    moves = jnp.full((games, game.max_moves), -1, jnp.int32)
+    opened = _Games(
+        states=openings.state,
+        actions=moves.at[:, :opening_plies].set(
+            jnp.where(openings.actions == game.num_actions, -1, openings.actions),
+        ),
+        lengths=openings.length,
+        score=jnp.where(jnp.arange(games) % 2 == 0, openings.score, -openings.score),
+        truncated=jnp.zeros(games, bool),
+    )
+    return opened, openings.length, openings.start
 
 
 def _step_if(game: Game, plays: Array, state: Any, action: Array):
@@ -195,24 +219,25 @@ def _step_if(game: Game, plays: Array, state: Any, action: Array):
 
 
 def _either(a: _Seat, b: _Seat, params_a: Any, params_b: Any):
-    """(start, act) of the two players: `start(states)` is the memory of all games, and `act(a_moves, key, states,
-    memory, chosen, plays)` brings the actions of A or of B in the chosen games, and the memory, changed where they are
-    played. One and the same function is compiled only once."""
+    """(init_memory, act) of both players: `init_memory(states)` is the memory of all games, and `act(a_moves, key,
+    states, memory, chosen, plays)` brings the actions of A or of B in the chosen games, and the memory, changed where
+    they are played. One and the same function is compiled only once."""
 
     def shapes(params):
         return jax.tree.map(lambda x: (jnp.shape(x), jnp.result_type(x)), params)
 
     def move(seat, params, key, states, memory, chosen, plays):
-        act, begin = seat
-        if begin is None:
+        act, seat_init_memory = seat
+        if seat_init_memory is None:
             return act(params, key, states), memory
         actions, after = act(params, key, states, jax.tree.map(lambda x: x[chosen], memory))
         nowhere = jax.tree.leaves(memory)[0].shape[0]
         written = jnp.where(plays, chosen, nowhere)
         return actions, jax.tree.map(lambda old, new: old.at[written].set(new, mode="drop"), memory, after)
 
-    def start(states):
-        return tuple(begin(params, states) if begin else () for (_, begin), params in ((a, params_a), (b, params_b)))
+    def init_memory(states):
+        seats = ((a[1], params_a), (b[1], params_b))
+        return tuple(init(params, states) if init else () for init, params in seats)
 
     def act_of_one(a_moves, key, states, memory, chosen, plays):
         memory_a, memory_b = memory
@@ -227,15 +252,80 @@ def _either(a: _Seat, b: _Seat, params_a: Any, params_b: Any):
 
         return jax.lax.cond(a_moves, move_a, move_b)
 
-    def start_both(states):
-        return jax.tree.map(lambda *memories: jnp.concatenate(memories), *start(states))
+    def init_memory_of_both(states):
+        return jax.tree.map(lambda *memories: jnp.concatenate(memories), *init_memory(states))
 
     def act_of_both(a_moves, key, states, memory, chosen, plays):
         params = jax.tree.map(lambda a, b: jnp.where(a_moves, a, b), params_a, params_b)
         games = 2 * chosen.shape[0]  # B's memory comes after that of A
         return move(a, params, key, states, memory, chosen + jnp.where(a_moves, 0, games), plays)
 
-    return (start_both, act_of_both) if a == b and shapes(params_a) == shapes(params_b) else (start, act_of_one)
+    one_function = a == b and shapes(params_a) == shapes(params_b)
+    return (init_memory_of_both, act_of_both) if one_function else (init_memory, act_of_one)
+
+
+def _play_on_host(
+    game: Game, a: Player | Thinker, b: Player | Thinker, games: int, opening_plies: int, key: Array, starts: Any
+) -> tuple[_Games, np.ndarray, np.ndarray]:
+    """As `_play`, turn by turn: a batched player is asked about all of its games at once, a thinker about one after the
+    other."""
+    opening_key, key = jax.random.split(key)
+    opened = jax.jit(_open, static_argnums=(0, 1, 2))(game, games, opening_plies, opening_key, starts)
+    played, plies, which_start = jax.tree.map(np.array, opened)
+    a_seat = np.arange(games) % 2
+    choose = [_chooser(player, played.states) for player in (a, b)]
+    step = jax.jit(jax.vmap(functools.partial(_step_if, game)))
+    turn = 0
+    while (going := ~played.states.terminated & (played.lengths < game.max_moves)).any():
+        a_moves = turn % 2 == 0
+        waits = going & ((played.states.player == a_seat) == a_moves)
+        turn += 1
+        if not waits.any():
+            continue
+        actions = choose[0 if a_moves else 1](jax.random.fold_in(key, turn), played.states, waits)
+        states, transition = jax.tree.map(np.array, step(waits, played.states, actions))
+        rows = np.flatnonzero(waits)
+        played.actions[rows, played.lengths[rows]] = actions[rows]
+        reward = np.where(waits, transition.reward, 0.0)
+        played = played._replace(
+            states=states,
+            lengths=played.lengths + waits,
+            score=played.score + (reward if a_moves else -reward),
+            truncated=played.truncated | (waits & transition.truncated),
+        )
+    return played, plies, which_start
+
+
+def _chooser(player: Player | Thinker, states: Any) -> Callable[[Array, Any, np.ndarray], np.ndarray]:
+    """choose(key, states, waits): a player's actions in all games, of which only those that wait mean something."""
+    if isinstance(player, Thinker):
+
+        def think(key: Array, states: Any, waits: np.ndarray) -> np.ndarray:
+            actions = np.zeros(len(waits), np.int32)
+            for row in np.flatnonzero(waits):
+                state = jax.tree.map(operator.itemgetter(row), states)
+                actions[row] = player.think(state, jax.random.fold_in(key, row)).action
+            return actions
+
+        return think
+
+    act, memory = jax.jit(player.act), None
+    if player.init_memory is not None:
+        memory = jax.jit(player.init_memory)(player.params, states)
+
+    def act_in_all(key: Array, states: Any, waits: np.ndarray) -> np.ndarray:
+        nonlocal memory
+        if memory is None:
+            return np.asarray(act(player.params, key, states))
+        actions, after = act(player.params, key, states, memory)
+        memory = jax.tree.map(lambda new, old: jnp.where(_align(waits, new), new, old), after, memory)
+        return np.asarray(actions)
+
+    return act_in_all
+
+
+def _align(mask: np.ndarray, like: Array) -> np.ndarray:
+    return mask.reshape(mask.shape + (1,) * (like.ndim - mask.ndim))
 
 
 def _summary(name_a: str, name_b: str, played: _Games, opening_plies: np.ndarray, starts: np.ndarray) -> MatchResult:

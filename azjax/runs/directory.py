@@ -4,6 +4,7 @@ config.json    every setting
 metrics.jsonl  one line an iteration; tensorboard/ shows the same
 checkpoints/   the newest states of the whole run, to go on from
 networks/      networks of every k-th iteration, to rate and to play against
+network.py     a network of one's own, as it was when the run began
 ratings.*      the table, the curve, and matches.jsonl, the games they come from
 """
 
@@ -14,33 +15,29 @@ import fcntl
 import json
 import math
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 from tensorboardX import SummaryWriter
 
 from azjax import config as configs
 from azjax.config import Config
-from azjax.network import Variables, make_network
+from azjax.network import make_network, own
+from azjax.openings import read_files
+from azjax.players import TrainedNetwork
 from azjax.runs.checkpoint import CheckpointError, Checkpoints, abstract
 
-FREE_ON_RESUME = ("iterations:", "minutes:", "devices:", "checkpoint.", "rating.")
-"""What may change when a run is resumed: everything else would make it another run."""
+FREE_ON_RESUME = ("iterations", "minutes", "devices", "checkpoint", "rating")
+"""The settings and groups that may change when a run is resumed: everything else would make it another run."""
+
+OWN_NETWORK = "network.py"
 
 
 class RunError(Exception):
     """A run directory cannot be used as asked."""
-
-
-class Snapshot(NamedTuple):
-    """A network that was kept, and how much the run had done by then."""
-
-    iteration: int
-    games: int
-    minutes: float
-    variables: Variables
 
 
 class RunDirectory:
@@ -54,11 +51,20 @@ class RunDirectory:
     def create(cls, path: Path, config: Config) -> RunDirectory:
         """A new directory, or an existing one of the same configuration.
 
-        Raises RunError if the directory can't be written, holds something else, or a run of another configuration.
+        Files of start positions are read, and a network of one's own is copied, so that the run stands alone. Raises
+        RunError if the directory can't be written, holds something else, or a run of another configuration, ValueError
+        for a file that cannot be read.
         """
+        config = configs.replace(config, {"selfplay.starts": read_files(config.selfplay.starts)})
+        source, kept = own.source_of(config.network.make), path / OWN_NETWORK
+        if source is not None:
+            config = configs.replace(config, {"network.make": own.in_file(config.network.make, kept)})
         if (path / "config.json").exists():
             run = cls.open(path)
-            if changed := configs.differences(run.config, config):
+            changed = [str(difference) for difference in configs.differences(run.config, config)]
+            if source is not None and kept.is_file() and source.read_bytes() != kept.read_bytes():
+                changed.append(f"network.make: {source} is not what it was when the run began, {kept}")
+            if changed:
                 raise RunError(
                     f"{path} holds a run with another configuration:\n  " + "\n  ".join(changed) + "\n"
                     f"Go on with it by --resume {path}, or choose another --run-dir."
@@ -68,6 +74,8 @@ class RunDirectory:
             raise RunError(f"{path} exists and is not a run of azjax; choose another --run-dir")
         try:
             path.mkdir(parents=True, exist_ok=True)
+            if source is not None:
+                shutil.copyfile(source, kept)
             run = cls(path, config)
             run._write_config()
         except OSError as error:
@@ -81,7 +89,11 @@ class RunDirectory:
         if not file.is_file():
             raise RunError(f"{path} is not a run of azjax: it has no config.json")
         try:
-            config = configs.from_dict(json.loads(file.read_text()))
+            fields = json.loads(file.read_text())
+            config = configs.from_dict(fields)
+            if config.network.make.startswith(f"{OWN_NETWORK}:"):
+                make = own.in_file(config.network.make, path / OWN_NETWORK)
+                config = configs.replace(config, {"network.make": make})
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"{file} cannot be read: {error}") from error
         return cls(path, config)
@@ -89,19 +101,21 @@ class RunDirectory:
     def change(self, config: Config) -> None:
         """Takes over what may change when a run goes on. Raises RunError for everything else."""
         changed = configs.differences(self.config, config)
-        if fixed := [line for line in changed if not line.startswith(FREE_ON_RESUME)]:
-            free = ", ".join(name.rstrip(":.") for name in FREE_ON_RESUME)
+        if fixed := [str(one) for one in changed if one.name.split(".")[0] not in FREE_ON_RESUME]:
             raise RunError(
                 f"these settings of {self.path} cannot change when it goes on:\n  " + "\n  ".join(fixed) + "\n"
-                f"What can: {free}."
+                f"What can: {', '.join(FREE_ON_RESUME)}."
             )
         self.config = config
         if changed:
             self._write_config()
 
     def _write_config(self) -> None:
+        fields = configs.to_dict(self.config)
+        if self.config.network.make.startswith(f"{self.path / OWN_NETWORK}:"):  # so that the directory may be moved
+            fields["network"]["make"] = own.in_file(self.config.network.make, Path(OWN_NETWORK))
         temporary = self.path / "config.json.tmp"
-        temporary.write_text(json.dumps(configs.to_dict(self.config), indent=2) + "\n")
+        temporary.write_text(json.dumps(fields, indent=2) + "\n")
         os.replace(temporary, self.path / "config.json")
 
     @contextlib.contextmanager
@@ -137,7 +151,7 @@ class RunDirectory:
         networks.close()
         return steps
 
-    def load_network(self, iteration: int | None = None) -> Snapshot:
+    def load_network(self, iteration: int | None = None) -> TrainedNetwork:
         """The network of an iteration, or the newest usable one. Raises RunError if there is none, or it's foreign."""
         steps = self.network_iterations()
         if not steps:
@@ -157,7 +171,9 @@ class RunDirectory:
             raise RunError(str(error)) from error
         finally:
             store.close()
-        return Snapshot(iteration, about["games"], about["minutes"], variables)
+        config = self.config
+        counts = about["games"], about["minutes"]
+        return TrainedNetwork(config.game, config.network, config.search, variables, iteration, *counts)
 
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl; a last line that was cut off is left out."""

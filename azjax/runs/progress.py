@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from azjax.config import Config
-from azjax.evaluate import bayeselo as elo
+from azjax.evaluate import bayeselo
 from azjax.runs.directory import RunDirectory
 from azjax.runs.session import Reporter
 
@@ -72,7 +72,7 @@ class Newest(NamedTuple):
     high: float
 
 
-def newest_rating(ratings: elo.Ratings) -> Newest | None:
+def newest_rating(ratings: bayeselo.Ratings) -> Newest | None:
     """The rating of the newest of a run's networks; None where none is rated."""
     found = {
         int(match[1]): i for i, name in enumerate(ratings.names) if (match := re.fullmatch(r"iteration (\d+)", name))
@@ -89,7 +89,7 @@ class PlainReporter:
     def __init__(self, console: Console, *, every: float = 30.0):
         self.console = console
         self.every = every
-        self.ratings: elo.Ratings | None = None
+        self.ratings: bayeselo.Ratings | None = None
 
     def __enter__(self) -> PlainReporter:
         return self
@@ -125,7 +125,7 @@ class PlainReporter:
         # Straight to the file: a log's lines are not wrapped.
         print(text, file=self.console.file, flush=True)
 
-    def rated(self, ratings: elo.Ratings) -> None:
+    def rated(self, ratings: bayeselo.Ratings) -> None:
         self.ratings = ratings
         if newest := newest_rating(ratings):
             self.message(rating_text(newest))
@@ -136,7 +136,7 @@ class RichReporter:
 
     def __init__(self, console: Console):
         self.console = console
-        self.ratings: elo.Ratings | None = None
+        self.ratings: bayeselo.Ratings | None = None
         self._lines = [Text("compiling ...", style="dim")]
         self._live: Live | None = None
 
@@ -166,7 +166,7 @@ class RichReporter:
     def message(self, text: str) -> None:
         self.console.print(Text(text))
 
-    def rated(self, ratings: elo.Ratings) -> None:
+    def rated(self, ratings: bayeselo.Ratings) -> None:
         self.ratings = ratings
 
     def _render(self) -> Table:
@@ -239,7 +239,7 @@ def clock_text(seconds: float) -> str:
     return f"{hour}:{minute:02}:{second:02}" if hour else f"{minute}:{second:02}"
 
 
-def ratings_table(ratings: elo.Ratings) -> Table:
+def ratings_table(ratings: bayeselo.Ratings) -> Table:
     """The ratings for a terminal, the strongest first."""
     table = Table(caption=f"moving first is worth {ratings.advantage:.0f} Elo", caption_justify="left")
     table.add_column("player")

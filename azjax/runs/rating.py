@@ -4,90 +4,85 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from azjax.config import RatingConfig
-from azjax.evaluate import bayeselo as elo
+from azjax.evaluate import bayeselo
 from azjax.evaluate.arena import play_match
-from azjax.network import make_network
-from azjax.players import Player, random_player, raw_network_player, search_player
+from azjax.openings import read_starts
+from azjax.players import Player, Thinker, TrainedNetwork, random_player
 from azjax.runs import plots
 from azjax.runs.checkpoint import CheckpointWarning
-from azjax.runs.directory import RunDirectory, RunError, Snapshot
-from azjax.search import make_match_search
-from azjax.starts import read_starts
+from azjax.runs.directory import RunDirectory, RunError
 
 ANCHOR = "random"
 
 
-def network_player(run: RunDirectory, snapshot: Snapshot, *, num_simulations: int) -> Player:
-    """A run's network as a player: deterministic, by search or, with 0 simulations, raw."""
-    network = make_network(run.config.game, run.config.network)
-    name = f"iteration {snapshot.iteration}"
-    if num_simulations == 0:
-        return raw_network_player(run.config.game, network.evaluate, snapshot.variables, name)
-    search_config = run.config.search.with_simulations(num_simulations)
-    search = make_match_search(run.config.game, network.evaluate, search_config)
-    return search_player(search, snapshot.variables, name)
-
-
 def rate_run(
-    run: RunDirectory, settings: RatingConfig, *, report: Callable[[str], None] = lambda line: None
-) -> elo.Ratings:
+    run: RunDirectory,
+    settings: RatingConfig,
+    *,
+    others: Sequence[Player | Thinker] = (),
+    report: Callable[[str], None] = lambda line: None,
+) -> bayeselo.Ratings:
     """Rates a run's networks, the random player being 0, and writes ratings.csv, ratings.json and elo.png into the run.
 
-    Every network meets the random player and its next neighbours; matches already in matches.jsonl that were played
-    with the same settings are not played again. `report` is told of every match when it is on disk. Raises RunError if
-    there is no usable network.
+    Every network meets the random player, its next neighbours and the `others`, players of any kind with names of their
+    own; matches already in matches.jsonl that were played with the same settings are not played again. `report` is told
+    of every match when it is on disk. Raises RunError if there is no usable network, ValueError for a name that two
+    players have.
     """
-    snapshots = _load(run, spaced(run.network_iterations(), settings.max_networks))
-    players = {i: network_player(run, s, num_simulations=settings.num_simulations) for i, s in snapshots.items()}
+    networks = _load(run, spaced(run.network_iterations(), settings.max_networks))
+    players = {i: n.player(num_simulations=settings.num_simulations) for i, n in networks.items()}
+    anchors = [random_player(run.config.game, ANCHOR), *others]
+    names = [player.name for player in (*players.values(), *anchors)]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(
+            f"two players are named {twice[0]!r}; give your own player another name than {', '.join(names)}"
+        )
     key = jax.random.key(run.config.seed + 1)
     played = _read_matches(run, settings)
-    for one, other in _pairings(list(snapshots)):
-        first = players[one]
-        second = random_player(run.config.game, ANCHOR) if other is None else players[other]
-        if (first.name, second.name) in played:
+    for a, b, number in _pairings(players, anchors):
+        if (a.name, b.name) in played:
             continue
-        match_key = jax.random.fold_in(jax.random.fold_in(key, one), 0 if other is None else other + 1)
+        one_key, pair_number = number
         result = play_match(
             run.config.game,
-            first,
-            second,
+            a,
+            b,
             games=settings.games,
-            key=match_key,
+            key=jax.random.fold_in(jax.random.fold_in(key, one_key), pair_number),
             opening_plies=min(settings.opening_plies, run.config.game.max_moves - 1),
             starts=read_starts(run.config.game, run.config.selfplay.starts),
         )
         games = [[r.first, r.second, r.result] for r in result.records]
-        played[first.name, second.name] = games
-        _append(run, {"pair": [first.name, second.name], "settings": _settings(settings), "games": games})
+        played[a.name, b.name] = games
+        _append(run, {"pair": [a.name, b.name], "settings": _settings(settings), "games": games})
         report(
-            f"{first.name} - {second.name}: {result.wins} wins, {result.draws} draws, {result.losses} losses"
+            f"{a.name} - {b.name}: {result.wins} wins, {result.draws} draws, {result.losses} losses"
             f"{f' ({result.games - result.unique_games} games repeat others)' if result.repeats() else ''}"
         )
-    names = {player.name for player in players.values()} | {ANCHOR}
-    games = [tuple(g) for pair, games in played.items() if names.issuperset(pair) for g in games]
-    ratings = elo.rate(elo.pair_counts(games), anchor=ANCHOR)  # pyright: ignore[reportArgumentType]
-    _write(run, ratings, {players[i].name: snapshot for i, snapshot in snapshots.items()})
+    games = [tuple(g) for pair, games in played.items() if set(names).issuperset(pair) for g in games]
+    ratings = bayeselo.rate(bayeselo.pair_counts(games), anchor=ANCHOR)  # pyright: ignore[reportArgumentType]
+    _write(run, ratings, networks.values())
     return ratings
 
 
-def _load(run: RunDirectory, iterations: list[int]) -> dict[int, Snapshot]:
+def _load(run: RunDirectory, iterations: list[int]) -> dict[int, TrainedNetwork]:
     """The networks of these iterations; damaged ones are left out with a CheckpointWarning."""
-    snapshots = {}
+    networks = {}
     for iteration in iterations:
         try:
-            snapshots[iteration] = run.load_network(iteration)
+            networks[iteration] = run.load_network(iteration)
         except RunError as error:
             warnings.warn(f"{error}; it is not rated", CheckpointWarning, stacklevel=3)
-    if not snapshots:
+    if not networks:
         raise RunError(f"{run.path} has no usable network to rate")
-    return snapshots
+    return networks
 
 
 def spaced(iterations: list[int], most: int) -> list[int]:
@@ -100,13 +95,19 @@ def spaced(iterations: list[int], most: int) -> list[int]:
     return [iterations[place] for place in dict.fromkeys(places.tolist())]
 
 
-def _pairings(iterations: list[int]) -> list[tuple[int, int | None]]:
-    """Every network meets the anchor, and the two networks before it."""
-    pairs: list[tuple[int, int | None]] = []
+def _pairings(
+    networks: dict[int, Player], anchors: Sequence[Player | Thinker]
+) -> Iterator[tuple[Player, Player | Thinker, tuple[int, int]]]:
+    """Who meets whom, and two numbers of the match for its key: every network meets the anchors, the first of which is
+    the random player, and the two networks before it."""
+    iterations = list(networks)
     for place, iteration in enumerate(iterations):
-        pairs.append((iteration, None))
-        pairs += [(iteration, other) for other in iterations[max(0, place - 2) : place]]
-    return pairs
+        player = networks[iteration]
+        yield player, anchors[0], (iteration, 0)
+        for other in iterations[max(0, place - 2) : place]:
+            yield player, networks[other], (iteration, other + 1)
+        for number, other in enumerate(anchors[1:], 1):
+            yield player, other, (iteration, 2**31 - number)
 
 
 def _settings(settings: RatingConfig) -> dict[str, int]:
@@ -134,13 +135,15 @@ def _append(run: RunDirectory, match: dict[str, Any]) -> None:
         file.write(b"\n" * cut_off + json.dumps(match).encode() + b"\n")
 
 
-def _write(run: RunDirectory, ratings: elo.Ratings, snapshots: dict[str, Snapshot]) -> None:
-    elo.write_csv(run.path / "ratings.csv", ratings)
-    rows = []
-    for name, snapshot in snapshots.items():
-        at = ratings.index(name)
-        fields = {"elo": ratings.elo[at], "low": ratings.low[at], "high": ratings.high[at], "minutes": snapshot.minutes}
-        counts = {"iteration": snapshot.iteration, "games": snapshot.games}
+def _write(run: RunDirectory, ratings: bayeselo.Ratings, networks: Iterable[TrainedNetwork]) -> None:
+    bayeselo.write_csv(run.path / "ratings.csv", ratings)
+    rows, own = [], set()
+    for network in networks:
+        own.add(network.name)
+        at = ratings.index(network.name)
+        fields = {"elo": ratings.elo[at], "low": ratings.low[at], "high": ratings.high[at], "minutes": network.minutes}
+        counts = {"iteration": network.iteration, "games": network.games}
         rows.append({name: float(value) for name, value in fields.items()} | counts)
     (run.path / "ratings.json").write_text(json.dumps(ratings.to_dict() | {"curve": rows}, indent=2) + "\n")
-    plots.elo_curve(run.path / "elo.png", rows, anchors={ANCHOR: 0.0}, title=f"{run.config.game}")
+    anchors = {name: float(ratings.elo[ratings.index(name)]) for name in ratings.names if name not in own}
+    plots.elo_curve(run.path / "elo.png", rows, anchors=anchors, title=f"{run.config.game}")

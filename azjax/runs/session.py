@@ -13,7 +13,12 @@ import jax
 
 from azjax import config as configs
 from azjax.config import Config
-from azjax.evaluate import bayeselo as elo
+from azjax.devices.memory import require_run_fits, require_search_fits
+from azjax.devices.mesh import make_mesh
+from azjax.evaluate import bayeselo
+from azjax.learner import make_optimizer
+from azjax.network import make_network
+from azjax.openings import read_starts
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints, abstract
 from azjax.runs.directory import MetricsLog, RunDirectory
@@ -36,7 +41,7 @@ class Reporter(Protocol):
     def message(self, text: str) -> None:
         """Something worth a line."""
 
-    def rated(self, ratings: elo.Ratings) -> None:
+    def rated(self, ratings: bayeselo.Ratings) -> None:
         """The run's networks have been rated."""
 
 
@@ -53,16 +58,15 @@ class Outcome(NamedTuple):
     signal: int = 0  # which one interrupted it
 
 
-def train(run: RunDirectory, reporter: Reporter) -> Outcome:
+def train_run(run: RunDirectory, reporter: Reporter) -> Outcome:
     """Trains until the configured iterations or minutes are done, or the process is asked to stop (SIGINT, SIGTERM).
 
     Goes on from the newest usable checkpoint. However it ends, the state is saved first, but for a NonFiniteError,
-    which leaves the last good checkpoint as it is. Raises ValueError for a configuration that makes no sense here.
+    which leaves the last good checkpoint as it is. Raises ValueError for what `require_trainable` refuses.
     """
     config = run.config
-    configs.validate(config, devices=len(jax.devices()))
-    mesh = make_mesh(config)
-    trainer = make_trainer(config, mesh)
+    require_trainable(config)
+    trainer = make_trainer(config, make_mesh(config))
     with run.lock(), contextlib.ExitStack() as stack:
         checkpoints, networks = run.checkpoints(), run.networks(read_only=False)
         stack.callback(networks.close)
@@ -119,6 +123,26 @@ def train(run: RunDirectory, reporter: Reporter) -> Outcome:
     return Outcome(reason, iteration, minutes, signal=stop[0] if reason == "interrupted" else 0)
 
 
+def require_trainable(config: Config) -> None:
+    """Raises ValueError, with what to do, for a run that makes no sense or does not fit on this machine: settings, start
+    positions, optimiser, a network of one's own, memory. Nothing is computed, and nothing written."""
+    try:
+        devices = jax.devices()
+    except RuntimeError as error:  # JAX_PLATFORMS names what isn't there
+        raise ValueError(f"no device to work on: {str(error).splitlines()[0]}") from error
+    configs.validate(config, devices=len(devices))
+    make_network(config.game, config.network)
+    read_starts(config.game, config.selfplay.starts)
+    make_optimizer(config.learner, total_updates=1)
+    require_run_fits(config, devices=config.devices or len(devices))
+    if config.rating.every >= 0:
+        search = config.search.with_simulations(config.rating.num_simulations)
+        try:
+            require_search_fits(config.game, search, games=config.rating.games // 2)
+        except ValueError as error:
+            raise ValueError(f"rating: {error}, or set rating.every=-1") from error
+
+
 class _Stop(Exception):
     """The process was asked to stop while networks were being rated."""
 
@@ -133,12 +157,6 @@ def _rate(run: RunDirectory, reporter: Reporter, stop: list[int]) -> None:
 
     with contextlib.suppress(_Stop):
         reporter.rated(rate_run(run, run.config.rating, report=report))
-
-
-def make_mesh(config: Config) -> jax.sharding.Mesh:
-    """The devices of a run, along one axis, `data`."""
-    devices = jax.devices()[: config.devices or None]
-    return jax.make_mesh((len(devices),), ("data",), axis_types=(jax.sharding.AxisType.Auto,), devices=devices)
 
 
 def _restore(checkpoints: Checkpoints, trainer: Any) -> tuple[RunState, float]:

@@ -1,6 +1,6 @@
 """State and network -> action, policy target and root value. The only package that knows mctx.
 
-slots       which actions the columns of a policy stand for: all, or the legal ones
+slots       which actions a policy's slots stand for: all, or the legal ones
 tree        what every search shares: its interface, and a game and a network as mctx's functions
 loop        the loop of simulations, which copies no array as wide as the actions
 reuse       a search that goes on with its last tree
@@ -58,13 +58,13 @@ def make_match_search(game: Game, evaluate: Evaluate, config: SearchConfig) -> S
 
 def reuses_trees(config: SearchConfig) -> bool:
     """Whether the moves of a game in play and matches are searched with one tree."""
-    return config.policy == "puct" and config.reuse != "never"
+    return config.policy == "puct" and config.puct.reuse != "never"
 
 
 @functools.cache
 def make_selfplay_search(game: Game, evaluate: Evaluate, config: SearchConfig) -> Search | Reusing:
     """The search of self-play, which explores."""
-    if config.reuse == "always":
+    if config.puct.reuse == "always":
         return make_reusing_puct(game, evaluate, config, explore=True)
     if config.policy == "puct":
         full = make_puct(game, evaluate, config, explore=True)
@@ -74,13 +74,14 @@ def make_selfplay_search(game: Game, evaluate: Evaluate, config: SearchConfig) -
         return full
     budget = config.with_simulations(config.cheap_simulations)
     if config.policy == "puct":
-        quiet = dataclasses.replace(budget, dirichlet_fraction=0.0, forced_playouts=0.0)
+        puct = dataclasses.replace(config.puct, dirichlet_fraction=0.0, forced_playouts=0.0)
+        quiet = dataclasses.replace(budget, puct=puct)
         cheap = make_puct(game, evaluate, quiet, explore=True)
     else:
         cheap = make_gumbel(game, evaluate, budget, explore=False)
 
     def search(variables: Any, key: jax.Array, states: Any, plies: Any = None) -> SearchOutput:
-        # All lanes toss one coin together: lanes in lockstep all wait for the slowest.
+        # One coin for the whole batch: in lockstep all wait for the slowest.
         coin_key, key = jax.random.split(key)
         is_full = jax.random.bernoulli(coin_key, config.full_search_share)
         found = jax.lax.cond(is_full, full, cheap, variables, key, states, plies)

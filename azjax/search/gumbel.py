@@ -11,8 +11,8 @@ from jaxtyping import Array, Int
 
 from azjax.config import SearchConfig
 from azjax.network import Evaluate, Variables
-from azjax.search import slots
 from azjax.search.loop import make_loop
+from azjax.search.slots import make_slots
 from azjax.search.tree import Search, SearchOutput, make_tree_functions, summarise
 from envs.core import Game
 
@@ -21,13 +21,14 @@ from envs.core import Game
 def make_gumbel(game: Game, evaluate: Evaluate, config: SearchConfig, *, explore: bool) -> Search:
     """The Gumbel search, the same object for equal arguments. `explore` draws the Gumbel noise that self-play needs;
     without it the search is deterministic, for evaluation and play."""
+    gumbel = config.gumbel
     root_fn, recurrent_fn = make_tree_functions(game, evaluate)
-    considered = max(1, min(config.max_num_considered_actions, config.num_simulations // 2))
+    considered = max(1, min(gumbel.max_num_considered_actions, config.num_simulations // 2))
     qtransform = functools.partial(
         mctx.qtransform_completed_by_mix_value,
-        value_scale=config.value_scale,
-        maxvisit_init=config.maxvisit_init,
-        rescale_values=config.rescale_values,
+        value_scale=gumbel.value_scale,
+        maxvisit_init=gumbel.maxvisit_init,
+        rescale_values=gumbel.rescale_values,
     )
     select_root = functools.partial(
         mctx.gumbel_muzero_root_action_selection,
@@ -38,10 +39,10 @@ def make_gumbel(game: Game, evaluate: Evaluate, config: SearchConfig, *, explore
     select_interior = functools.partial(mctx.gumbel_muzero_interior_action_selection, qtransform=qtransform)
 
     def search(
-        variables: Variables, key: jax.Array, states: Any, plies: Int[Array, " lanes"] | None = None
+        variables: Variables, key: jax.Array, states: Any, plies: Int[Array, " batch"] | None = None
     ) -> SearchOutput:
         del plies
-        legal = slots.make_slots(game, states).legal
+        legal = make_slots(game, states).legal
         output = mctx.gumbel_muzero_policy(
             params=variables,
             rng_key=key,

@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import mctx
 from jaxtyping import Array, Bool, Float, Int
 
-from azjax.config import SearchConfig
+from azjax.config import PuctConfig, SearchConfig
 from azjax.network import Evaluate, Variables
-from azjax.search import reuse, slots
+from azjax.search import reuse
 from azjax.search.loop import make_loop
 from azjax.search.reuse import Reusing
+from azjax.search.slots import make_slots
 from azjax.search.tree import Search, SearchOutput, make_tree_functions, summarise
 from envs.core import Game
 
@@ -33,7 +34,7 @@ def make_puct(game: Game, evaluate: Evaluate, config: SearchConfig, *, explore: 
     run = _make_run(game, evaluate, config, explore)
 
     def search(
-        variables: Variables, key: jax.Array, states: Any, plies: Int[Array, " lanes"] | None = None
+        variables: Variables, key: jax.Array, states: Any, plies: Int[Array, " batch"] | None = None
     ) -> SearchOutput:
         return run(variables, key, states, plies, None)[0]
 
@@ -45,29 +46,30 @@ def make_reusing_puct(game: Game, evaluate: Evaluate, config: SearchConfig, *, e
     """The same search, which goes on with its last tree where that holds the position."""
     run = _make_run(game, evaluate, config, explore)
 
-    def init(variables: Variables, states: Any) -> Any:
+    def init_memory(variables: Variables, states: Any) -> Any:
         key = jax.random.key(0)
         memory = jax.eval_shape(lambda: run(variables, key, states, None, None, keeps=True)[1])
         return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), memory)
 
-    return Reusing(init, run)
+    return Reusing(init_memory, run)
 
 
 def _make_run(game: Game, evaluate: Evaluate, config: SearchConfig, explore: bool) -> Any:
     """run(variables, key, states, plies, memory) -> (output, memory); without a memory the tree starts at the root."""
+    puct = config.puct
     root_fn, recurrent_fn = make_tree_functions(game, evaluate)
-    select = functools.partial(select_action, config=config)
-    forced = config.forced_playouts if explore else 0.0
-    select_root = functools.partial(_select_forced, config=config) if forced else select
+    select = functools.partial(select_action, config=puct)
+    forced = puct.forced_playouts if explore else 0.0
+    select_root = functools.partial(_select_forced, config=puct) if forced else select
 
     def run(
         variables: Variables, key: jax.Array, states: Any, plies: Any, memory: Any, *, keeps: bool = False
     ) -> tuple[SearchOutput, Any]:
         noise_key, draw_key, search_key = jax.random.split(key, 3)
-        legal = slots.make_slots(game, states).legal
+        legal = make_slots(game, states).legal
         root = root_fn(variables, states)
-        if explore and config.noise_fraction:
-            noisy = mix_noise(noise_key, root.prior_logits, legal, config.noise_fraction, config.dirichlet_alpha)
+        if explore and puct.dirichlet_fraction:
+            noisy = mix_noise(noise_key, root.prior_logits, legal, puct.dirichlet_fraction, puct.dirichlet_alpha)
             root = root.replace(prior_logits=noisy)
         kept = config.kept_nodes if keeps or memory is not None else 0
         prepare = (lambda tree: tree) if memory is None else functools.partial(reuse.reroot, memory, kept=kept)
@@ -90,11 +92,11 @@ def _make_run(game: Game, evaluate: Evaluate, config: SearchConfig, explore: boo
             ),
         )
         visits = tree.children_visits[:, tree.ROOT_INDEX]
-        target = _prune(tree, config) if forced else visits.astype(jnp.float32)
+        target = _prune(tree, puct) if forced else visits.astype(jnp.float32)
         weights = target / jnp.maximum(jnp.sum(target, axis=-1, keepdims=True), 1)
         if explore:
             ply = jnp.zeros_like(visits[:, 0]) if plies is None else plies
-            action = draw_action(draw_key, visits, jnp.where(ply < config.temperature_plies, config.temperature, 0.0))
+            action = draw_action(draw_key, visits, jnp.where(ply < puct.temperature_plies, puct.temperature, 0.0))
         else:
             action = most_visited(visits, tree.summary().qvalues)
         return summarise(action, weights, tree, legal), tree
@@ -102,13 +104,13 @@ def _make_run(game: Game, evaluate: Evaluate, config: SearchConfig, explore: boo
     return run
 
 
-def select_action(key: Any, tree: Any, node: Any, depth: Any = None, *, config: SearchConfig) -> Int[Array, ""]:
+def select_action(key: Any, tree: Any, node: Any, depth: Any = None, *, config: PuctConfig) -> Int[Array, ""]:
     """The slot of one tree's node with the highest score: both selections of mctx, root and interior. Draws nothing."""
     del key, depth
     return jnp.argmax(_scores(tree, node, config)).astype(jnp.int32)
 
 
-def _scores(tree: Any, node: Any, config: SearchConfig) -> Float[Array, " slots"]:
+def _scores(tree: Any, node: Any, config: PuctConfig) -> Float[Array, " slots"]:
     """Q + U of one node's slots, -inf for the illegal ones."""
     visits, logits = tree.children_visits[node], tree.children_prior_logits[node]
     prior = jax.nn.softmax(logits)
@@ -124,7 +126,7 @@ def _scores(tree: Any, node: Any, config: SearchConfig) -> Float[Array, " slots"
     return jnp.where(logits <= jnp.finfo(logits.dtype).min / 2, -jnp.inf, scores)
 
 
-def exploration(config: SearchConfig, visits: Int[Array, "*nodes"]) -> Float[Array, "*nodes"]:
+def exploration(config: PuctConfig, visits: Int[Array, "*nodes"]) -> Float[Array, "*nodes"]:
     """c(s) sqrt(N(s)) for nodes whose moves have been visited that often; before the first visit sqrt(1), so that it
     follows the prior."""
     growing = jnp.log((1 + visits + config.c_base) / config.c_base) + config.c_init
@@ -133,11 +135,11 @@ def exploration(config: SearchConfig, visits: Int[Array, "*nodes"]) -> Float[Arr
 
 def mix_noise(
     key: jax.Array,
-    prior_logits: Float[Array, "lanes slots"],
-    legal: Bool[Array, "lanes slots"],
+    prior_logits: Float[Array, "batch slots"],
+    legal: Bool[Array, "batch slots"],
     fraction: float,
     alpha: float,
-) -> Float[Array, "lanes slots"]:
+) -> Float[Array, "batch slots"]:
     """Prior logits with Dirichlet noise over the legal moves mixed in: log((1 - fraction) P + fraction noise).
 
     `alpha` 0 is 10 / number of legal moves. Consumes the key.
@@ -179,8 +181,8 @@ def log_gamma(
 
 
 def draw_action(
-    key: jax.Array, visits: Int[Array, "lanes slots"], temperature: Float[Array, " lanes"]
-) -> Int[Array, " lanes"]:
+    key: jax.Array, visits: Int[Array, "batch slots"], temperature: Float[Array, " batch"]
+) -> Int[Array, " batch"]:
     """Slots drawn in proportion to visits^(1 / temperature), the most visited where it is 0. Consumes the key."""
     greedy = temperature <= 0
     # In logarithms, and relative to the most visited, no power overflows.
@@ -190,7 +192,7 @@ def draw_action(
     return jax.random.categorical(key, logits, axis=-1).astype(jnp.int32)
 
 
-def most_visited(visits: Int[Array, "lanes slots"], qvalues: Float[Array, "lanes slots"]) -> Int[Array, " lanes"]:
+def most_visited(visits: Int[Array, "batch slots"], qvalues: Float[Array, "batch slots"]) -> Int[Array, " batch"]:
     """The most visited slots; of equally visited ones the one with the highest Q."""
     best = visits == jnp.max(visits, axis=-1, keepdims=True)
     return jnp.argmax(jnp.where(best, qvalues, -jnp.inf), axis=-1).astype(jnp.int32)
@@ -199,7 +201,7 @@ def most_visited(visits: Int[Array, "lanes slots"], qvalues: Float[Array, "lanes
 # --- forced playouts and policy target pruning (Wu 2019, 3.2) ---
 
 
-def _select_forced(key: Any, tree: Any, node: Any, *, config: SearchConfig) -> Int[Array, ""]:
+def _select_forced(key: Any, tree: Any, node: Any, *, config: PuctConfig) -> Int[Array, ""]:
     """As `select_action`, but a visited move that has had fewer than sqrt(k P N) visits comes first."""
     del key
     visits, prior = tree.children_visits[node], jax.nn.softmax(tree.children_prior_logits[node])
@@ -207,11 +209,11 @@ def _select_forced(key: Any, tree: Any, node: Any, *, config: SearchConfig) -> I
     return jnp.argmax(jnp.where(owed, jnp.inf, _scores(tree, node, config))).astype(jnp.int32)
 
 
-def _forced_visits(visits: Array, prior: Array, config: SearchConfig) -> Float[Array, "*lanes slots"]:
+def _forced_visits(visits: Array, prior: Array, config: PuctConfig) -> Float[Array, "*batch slots"]:
     return jnp.sqrt(config.forced_playouts * prior * jnp.sum(visits, axis=-1, keepdims=True))
 
 
-def _prune(tree: Any, config: SearchConfig) -> Float[Array, "lanes slots"]:
+def _prune(tree: Any, config: PuctConfig) -> Float[Array, "batch slots"]:
     """The roots' visits without what was only forced.
 
     From every move but the most visited, up to its forced visits are taken as long as its score with what is left stays

@@ -16,8 +16,8 @@ from azjax.search.tree import Search
 class Reusing(NamedTuple):
     """A search with a memory, its last trees. The network must stay the same as long as a memory is used."""
 
-    init: Callable[[Any, Any], Any]
-    """(variables, states [lanes]) -> the memory of that many lanes, which remembers nothing."""
+    init_memory: Callable[[Any, Any], Any]
+    """(variables, states [batch]) -> the memory of that many games, which remembers nothing."""
     search: Callable[..., Any]
     """(variables, key, states, plies, memory) -> (SearchOutput, memory)."""
 
@@ -45,13 +45,13 @@ def reroot(old: Any, new: Any, *, kept: int) -> Any:
     return jax.vmap(functools.partial(_reroot, kept=kept))(same & (old.node_visits > 0), old, new)
 
 
-def _same_state(states: Any, root: Any) -> Bool[Array, "lanes nodes"]:
+def _same_state(states: Any, root: Any) -> Bool[Array, "batch nodes"]:
     equal = jax.tree.map(lambda a, b: jnp.all((a == b).reshape(*a.shape[:2], -1), axis=-1), states, root)
     return jnp.stack(jax.tree.leaves(equal)).all(axis=0)
 
 
 def _reroot(same: Bool[Array, " nodes"], old: Any, new: Any, *, kept: int) -> Any:
-    """One lane of `reroot`."""
+    """One game of `reroot`."""
     top = jnp.argmax(jnp.where(same, old.node_visits, -1))  # of transpositions the most visited
     below = _descendants(top, old.parents) & (old.node_visits > 0)
     row = jnp.cumsum(below) - 1  # parents are older than their children, so the new root comes first

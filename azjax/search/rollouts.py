@@ -11,9 +11,9 @@ import mctx
 from jaxtyping import Array, Float, Int
 
 from azjax.openings import random_action
-from azjax.search import slots
 from azjax.search.loop import make_loop
 from azjax.search.puct import most_visited
+from azjax.search.slots import make_slots, mask_logits
 from azjax.search.tree import (
     Node,
     RecurrentFnOutput,
@@ -22,7 +22,6 @@ from azjax.search.tree import (
     SearchOutput,
     action_of,
     make_node,
-    mask_logits,
     summarise,
 )
 from envs.core import Game
@@ -39,11 +38,11 @@ def make_rollouts(game: Game, num_simulations: int) -> Search:
 
     def look(key: jax.Array, states: Any) -> tuple[Array, Array, Node]:
         order_key, game_key = jax.random.split(key)
-        columns = slots.make_slots(game, states)
-        order = jax.random.uniform(order_key, columns.legal.shape)
-        prior = jnp.where(states.terminated[:, None], 0.0, mask_logits(order, columns.legal))
+        slots = make_slots(game, states)
+        order = jax.random.uniform(order_key, slots.legal.shape)
+        prior = jnp.where(states.terminated[:, None], 0.0, mask_logits(order, slots.legal))
         value = jax.vmap(functools.partial(playout, game))(jax.random.split(game_key, prior.shape[0]), states)
-        return prior, value, make_node(game, states, columns)
+        return prior, value, make_node(game, states, slots)
 
     def recurrent_fn(variables: Any, key: Any, slot: Any, nodes: Any) -> tuple[Any, Any]:
         del variables
@@ -54,7 +53,7 @@ def make_rollouts(game: Game, num_simulations: int) -> Search:
         )
         return output, children
 
-    def search(variables: Any, key: jax.Array, states: Any, plies: Int[Array, " lanes"] | None = None) -> SearchOutput:
+    def search(variables: Any, key: jax.Array, states: Any, plies: Int[Array, " batch"] | None = None) -> SearchOutput:
         del plies
         root_key, key = jax.random.split(key)
         prior, value, nodes = look(root_key, states)
@@ -71,7 +70,7 @@ def make_rollouts(game: Game, num_simulations: int) -> Search:
         )
         summary = tree.summary()
         slot = most_visited(tree.children_visits[:, tree.ROOT_INDEX], summary.qvalues)
-        return summarise(slot, summary.visit_probs, tree, slots.make_slots(game, states).legal)
+        return summarise(slot, summary.visit_probs, tree, make_slots(game, states).legal)
 
     return search
 

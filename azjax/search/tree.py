@@ -11,36 +11,35 @@ import mctx
 from jaxtyping import Array, Bool, Float, Int
 
 from azjax.network import Evaluate, Variables
-from azjax.search import slots
-from azjax.search.slots import Slots, mask_logits
+from azjax.search.slots import Slots, gather, make_slots, mask_logits, num_slots
 from envs.core import Game
 
 
 class SearchOutput(NamedTuple):
-    """What a search of `lanes` root states brings. Rows whose game is over mean nothing: drop them.
+    """What a search of a batch of root states brings. Rows whose game is over mean nothing: drop them.
 
     Where the game's actions far outnumber the legal ones, `slots` are the legal actions alone (`slots`);
     elsewhere slot k is action k.
     """
 
-    action: Int[Array, " lanes"]  # an action of the game, whatever the slots
-    action_weights: Float[Array, "lanes slots"]  # the policy target; 0 on illegal actions
-    value: Float[Array, " lanes"]  # the root's, for the player to move, in [-1, 1]
-    visit_counts: Int[Array, "lanes slots"]
-    qvalues: Float[Array, "lanes slots"]  # for the player to move; 0 where unvisited
-    main_line: Int[Array, "lanes depth"]  # the most visited actions from the root on, padded with -1
-    is_full: Bool[Array, " lanes"]  # False where playout cap randomisation made a cheap search: nothing to train on
+    action: Int[Array, " batch"]  # an action of the game, whatever the slots
+    action_weights: Float[Array, "batch slots"]  # the policy target; 0 on illegal actions
+    value: Float[Array, " batch"]  # the root's, for the player to move, in [-1, 1]
+    visit_counts: Int[Array, "batch slots"]
+    qvalues: Float[Array, "batch slots"]  # for the player to move; 0 where unvisited
+    main_line: Int[Array, "batch depth"]  # the most visited actions from the root on, padded with -1
+    is_full: Bool[Array, " batch"]  # False where playout cap randomisation made a cheap search: nothing to train on
 
 
 Search = Callable[..., SearchOutput]
-"""(variables, key, root states [lanes]) -> SearchOutput. Consumes the key."""
+"""(variables, key, root states [batch]) -> SearchOutput. Consumes the key."""
 
 
 class Node(NamedTuple):
-    """What a tree keeps of a position, [lanes, nodes] in every leaf."""
+    """What a tree keeps of a position, [batch, nodes] in every leaf."""
 
     state: Any
-    actions: Any  # int16 [slots]: the action of each slot; () where slot k is action k
+    actions: Any  # int16 [slots]: the action of each slot; None where slot k is action k
 
 
 # Type checkers don't see the fields of chex's dataclasses.
@@ -60,10 +59,10 @@ def make_tree_functions(game: Game, evaluate: Evaluate) -> tuple[Callable[..., A
 
     def look(variables: Variables, states: Any) -> tuple[Array, Array, Node]:
         logits, value = evaluate(variables, observe(states))
-        columns = slots.make_slots(game, states)
+        slots = make_slots(game, states)
         over = states.terminated
-        prior = jnp.where(over[:, None], 0.0, mask_logits(slots.gather(logits, columns), columns.legal))
-        return prior, jnp.where(over, 0.0, value), make_node(game, states, columns)
+        prior = jnp.where(over[:, None], 0.0, mask_logits(gather(logits, slots), slots.legal))
+        return prior, jnp.where(over, 0.0, value), make_node(game, states, slots)
 
     def root(variables: Variables, states: Any) -> mctx.RootFnOutput:
         prior, value, node = look(variables, states)
@@ -81,16 +80,16 @@ def make_tree_functions(game: Game, evaluate: Evaluate) -> tuple[Callable[..., A
     return root, recurrent_fn
 
 
-def make_node(game: Game, states: Any, columns: Slots) -> Node:
+def make_node(game: Game, states: Any, slots: Slots) -> Node:
     """The node of each state."""
-    if isinstance(columns.actions, tuple):
-        return Node(states, ())
-    return Node(states, columns.actions.astype(jnp.int16 if game.num_actions < 2**15 else jnp.int32))
+    if slots.actions is None:
+        return Node(states, None)
+    return Node(states, slots.actions.astype(jnp.int16 if game.num_actions < 2**15 else jnp.int32))
 
 
-def action_of(nodes: Node, slot: Int[Array, " lanes"]) -> Int[Array, " lanes"]:
+def action_of(nodes: Node, slot: Int[Array, " batch"]) -> Int[Array, " batch"]:
     """The game's action that one slot of each node stands for."""
-    if isinstance(nodes.actions, tuple):
+    if nodes.actions is None:
         return slot
     return jnp.take_along_axis(nodes.actions, slot[:, None], axis=-1)[:, 0].astype(jnp.int32)
 
@@ -100,13 +99,13 @@ def tree_bytes(game: Game, num_nodes: int) -> int:
 
     def one() -> Node:
         states = jax.tree.map(lambda x: x[None], game.init())
-        return make_node(game, states, slots.make_slots(game, states))
+        return make_node(game, states, make_slots(game, states))
 
     held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(jax.eval_shape(one)))
-    return num_nodes * (24 * slots.num_slots(game) + 20 + held)
+    return num_nodes * (24 * num_slots(game) + 20 + held)
 
 
-def summarise(slot: Any, action_weights: Any, tree: Any, legal: Bool[Array, "lanes slots"]) -> SearchOutput:
+def summarise(slot: Any, action_weights: Any, tree: Any, legal: Bool[Array, "batch slots"]) -> SearchOutput:
     """The output of a search from its tree and the slot it chose. What the caller doesn't use costs nothing under
     `jit`."""
     summary = tree.summary()
@@ -122,7 +121,7 @@ def summarise(slot: Any, action_weights: Any, tree: Any, legal: Bool[Array, "lan
     )
 
 
-def _main_line(tree: Any, slot: Int[Array, " lanes"]) -> Int[Array, "lanes depth"]:
+def _main_line(tree: Any, slot: Int[Array, " batch"]) -> Int[Array, "batch depth"]:
     """The chosen action of each root, then the most visited of its child, and so on."""
     rows = jnp.arange(slot.shape[0])
 

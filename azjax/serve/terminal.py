@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from azjax.network import make_network
-from azjax.players import random_player, solver_player
-from azjax.runs.directory import RunDirectory, Snapshot
-from azjax.search import Reusing, Search, make_match_search, make_rollouts, with_memory
+from azjax.players import Player, Thinker, Thought, as_thinker
 from envs.core import Game
 
 HELP = """\
@@ -27,21 +23,6 @@ Type a move as it stands on the board or in the list of moves, or:
 A score of 100 % is a sure win, a draw counts half."""
 
 
-class Thought(NamedTuple):
-    """What a player makes of a position."""
-
-    action: int
-    score: float | None  # what it expects for the player to move: 1 a win, 0.5 a draw, 0 a loss; None for no opinion
-    line: list[int]  # the moves it expects, its own first
-
-
-class Opponent(NamedTuple):
-    """Someone to play against. `think(state, key)` is about one state whose game is not over."""
-
-    name: str
-    think: Callable[[Any, jax.Array], Thought]
-
-
 class Position(NamedTuple):
     """One entry of the game's history."""
 
@@ -51,85 +32,9 @@ class Position(NamedTuple):
     score: float  # what the first player has won so far
 
 
-def network_opponent(run: RunDirectory, snapshot: Snapshot, *, num_simulations: int) -> Opponent:
-    """A run's network with search; with 0 simulations its likeliest legal move, without."""
-    game = run.config.game
-    evaluate = make_network(game, run.config.network).evaluate
-    name = f"the network of iteration {snapshot.iteration}"
-    if num_simulations == 0:
-
-        @jax.jit
-        def look(variables: Any, state: Any) -> tuple[jax.Array, jax.Array]:
-            logits, value = evaluate(variables, game.observe(state)[None])
-            return jnp.argmax(jnp.where(game.legal_action_mask(state), logits[0], -jnp.inf)), value[0]
-
-        def think(state: Any, key: jax.Array) -> Thought:
-            del key
-            action, value = jax.device_get(look(snapshot.variables, state))
-            return Thought(int(action), _score(value), [])
-
-        return Opponent(f"{name}, without search", think)
-
-    search = make_match_search(game, evaluate, run.config.search.with_simulations(num_simulations))
-    return Opponent(f"{name} with {num_simulations} simulations a move", _thinker(game, search, snapshot.variables))
-
-
-def rollouts_opponent(game: Game, *, num_simulations: int) -> Opponent:
-    """Monte Carlo tree search with random playouts, without a network."""
-    think = _thinker(game, make_rollouts(game, num_simulations), None)
-    return Opponent(f"rollouts with {num_simulations} simulations a move", think)
-
-
-def _thinker(game: Game, search: Search | Reusing, variables: Any) -> Callable[[Any, jax.Array], Thought]:
-    """`think` of an opponent that searches; its tree goes on from move to move where the search reuses trees."""
-    start, search_on = with_memory(search)
-
-    @jax.jit
-    def ponder(variables: Any, state: Any, key: jax.Array, memory: Any) -> tuple[Any, Any]:
-        found, memory = search_on(variables, key, _batch_of_one(state), None, memory)
-        return (found.action[0], found.value[0], found.main_line[0]), memory
-
-    memory = start(variables, _batch_of_one(game.init()))
-
-    def think(state: Any, key: jax.Array) -> Thought:
-        nonlocal memory
-        found, memory = ponder(variables, state, key, memory)
-        action, value, line = jax.device_get(found)
-        return Thought(int(action), _score(value), [int(a) for a in line if a >= 0])
-
-    return think
-
-
-def _batch_of_one(state: Any) -> Any:
-    return jax.tree.map(lambda x: jnp.asarray(x)[None], state)
-
-
-def random_opponent(game: Game) -> Opponent:
-    """Uniformly random moves."""
-    act = jax.jit(random_player(game).act)
-
-    def think(state: Any, key: jax.Array) -> Thought:
-        return Thought(int(act(None, key, _batch_of_one(state))[0]), None, [])
-
-    return Opponent("random moves", think)
-
-
-def solver_opponent(game: Game) -> Opponent:
-    """Perfect play. Raises ValueError where the game has no solver."""
-    player, solver = solver_player(game), game.solver()
-    assert solver is not None
-    act, values = jax.jit(player.act), jax.jit(solver.values)
-
-    def think(state: Any, key: jax.Array) -> Thought:
-        action = int(act(player.params, key, _batch_of_one(state))[0])
-        return Thought(action, _score(np.sign(np.max(values(solver.table, state)))), [])
-
-    return Opponent("the solver", think)
-
-
 def play(
     game: Game,
-    opponent: Opponent,
+    player: Player | Thinker,
     *,
     you: Literal["first", "second", "none"] = "first",
     seed: int = 0,
@@ -143,6 +48,7 @@ def play(
 
     `ask(prompt)` brings the person's lines and may raise EOFError; then, and at "quit", None comes back.
     """
+    opponent = as_thinker(player)
     person = {"first": 0, "second": 1, "none": None}[you]
     history = [Position(game.init() if start is None else start, None, "", 0.0)]
     key = jax.random.key(seed)
@@ -180,7 +86,7 @@ def play(
 
 def _ask_move(
     game: Game,
-    opponent: Opponent,
+    opponent: Thinker,
     state: Any,
     key: jax.Array,
     ask: Callable[[str], str],
@@ -238,7 +144,7 @@ def _thought_text(game: Game, state: Any, thought: Thought, whose: str) -> str:
     return f"{text}. Main line: {line}." if line else f"{text}."
 
 
-def _line_text(game: Game, state: Any, actions: list[int]) -> str:
+def _line_text(game: Game, state: Any, actions: Sequence[int]) -> str:
     """A line of play as moves, up to the end of the game: what a search expects after it means nothing."""
     moves = []
     for action in actions:
@@ -247,11 +153,6 @@ def _line_text(game: Game, state: Any, actions: list[int]) -> str:
         moves.append(game.action_to_text(state, action))
         state, _ = _step(game, state, action)
     return " ".join(moves)
-
-
-def _score(value: Any) -> float:
-    """A value in [-1, 1] as a score."""
-    return 0.5 + 0.5 * float(value)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -45,8 +45,8 @@ import mctx
 from bench_selfplay import best_times
 
 import envs
-from azjax.config import NetworkConfig, SearchConfig
-from azjax.network import Network, make_network
+from azjax.config import NetworkConfig, PuctConfig, SearchConfig
+from azjax.network import Evaluator, make_network
 from azjax.openings import random_opening
 from azjax.search import make_gumbel, make_puct
 from azjax.search.loop import make_loop
@@ -126,7 +126,7 @@ def grow(case: Case, *, rounds: int) -> None:
     """The same simulations in a small and in a large tree, four searches in a row, as self-play runs them."""
     network, variables, states = prepared(case)
 
-    def searches(capacity: int, variables: Any, key: jax.Array, states: Any) -> Any:
+    def searches(capacity: int, variables: Any, key: Any, states: Any) -> Any:
         def one(nothing: jax.Array, key: jax.Array) -> tuple[jax.Array, Any]:
             after_the_last = jax.tree.map(lambda x: x + nothing, variables)
             found = search_at_capacity(case, network, capacity, after_the_last, key, states)
@@ -143,7 +143,7 @@ def grow(case: Case, *, rounds: int) -> None:
     print(f"{case.game.name:12} {case.lanes:6} {case.simulations:12}  {ratio:7.2f}x", flush=True)
 
 
-def prepared(case: Case) -> tuple[Network, Any, Any]:
+def prepared(case: Case) -> tuple[Evaluator, Any, Any]:
     """The network, its fresh variables with some opinions, and positions of random games."""
     network = make_network(case.game, NetworkConfig())
     variables = network.init(jax.random.key(0))
@@ -161,7 +161,7 @@ def jitted(search: Callable[..., Any], *inputs: Any) -> Callable[[], Any]:
     return lambda: compiled(*inputs)
 
 
-def network_alone(case: Case, network: Network, variables: Any, states: Any) -> Callable[[], Any]:
+def network_alone(case: Case, network: Evaluator, variables: Any, states: Any) -> Callable[[], Any]:
     """As many evaluations as the search makes, each depending on the one before."""
     observations = jax.vmap(case.game.observe)(states).astype(jnp.float32)
 
@@ -178,7 +178,7 @@ def network_alone(case: Case, network: Network, variables: Any, states: Any) -> 
 
 
 def stock_mctx(
-    case: Case, network: Network, policy: str, variables: Any, states: Any, *, partly: bool
+    case: Case, network: Evaluator, policy: str, variables: Any, states: Any, *, partly: bool
 ) -> Callable[[], Any]:
     """mctx's own policies on the full width: gumbel_muzero_policy, or muzero_policy for puct."""
     game = case.game
@@ -203,7 +203,7 @@ def stock_mctx(
         )
         return output, states
 
-    def search(variables: Any, key: jax.Array, states: Any) -> Any:
+    def search(variables: Any, key: Any, states: Any) -> Any:
         logits, value = evaluated(variables, states)
         chosen = mctx.gumbel_muzero_policy if policy == "gumbel" else mctx.muzero_policy
         output = chosen(
@@ -220,10 +220,12 @@ def stock_mctx(
     return jitted(search, variables, jax.random.key(1), states)
 
 
-def search_at_capacity(case: Case, network: Network, capacity: int, variables: Any, key: jax.Array, states: Any) -> Any:
+def search_at_capacity(
+    case: Case, network: Evaluator, capacity: int, variables: Any, key: jax.Array, states: Any
+) -> Any:
     """The case's simulations by our loop, in a tree that has room for `capacity` of them."""
     root_fn, recurrent_fn = make_tree_functions(case.game, network.evaluate)
-    select = functools.partial(select_action, config=SearchConfig(policy="puct"))
+    select = functools.partial(select_action, config=PuctConfig())
     loop = make_loop(variables, recurrent_fn, select, select, max_depth=capacity)
     tree: Any = mctx.search(
         params=variables,

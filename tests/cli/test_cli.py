@@ -16,16 +16,18 @@ from tiny import CHANGES, tiny_config
 
 import envs
 from azjax import cli
-from azjax.cli import commands, options
+from azjax.cli import options
+from azjax.cli import train as train_command
+from azjax.config import merge
+from azjax.config.settings import flatten
 from azjax.runs import progress, session
 from azjax.runs.directory import RunDirectory
 
 ROOT = Path(__file__).parents[2]
 TINY = ["--devices", "1", "--minutes", "0"] + [
     word
-    for stage, fields in (CHANGES | {"rating": {"games": 4, "num_simulations": 2}}).items()
-    for field, value in fields.items()
-    for word in (f"--{field}" if stage == "run" else f"--{stage}.{field}", str(value))
+    for name, value in flatten(merge(CHANGES, {"rating": {"games": 4, "num_simulations": 2}})).items()
+    for word in (f"--{name}", str(value))
 ]
 
 
@@ -140,10 +142,10 @@ def test_games(azjax):
         ("train gomoku --seed many", "Error parsing --seed: invalid literal"),
         ("train gomoku --learner.schedule linear", "invalid choice 'linear'"),
         ("train gomoku --search.policy uct", "invalid choice 'uct'"),
-        ("train gomoku --search.fpu draw", "invalid choice 'draw'"),
-        ("train gomoku --search.reuse sometimes", "invalid choice 'sometimes'"),
-        ("train gomoku --search.reuse always", "search.reuse=always: gumbel starts every tree at its root"),
-        ("train gomoku --search.dirichlet-fraction 0.25", "gumbel explores by its own noise"),
+        ("train gomoku --search.puct.fpu draw", "invalid choice 'draw'"),
+        ("train gomoku --search.puct.reuse sometimes", "invalid choice 'sometimes'"),
+        ("train gomoku --search.puct.reuse always", "search.puct.reuse has no effect with search.policy=gumbel"),
+        ("train gomoku --preset laptop --search.puct.dirichlet-fraction=0.2", "search.policy=puct or leave it out"),
         ("train gomoku --search.full-search-share 0.5", "search.cheap_simulations=0: with full_search_share=0.5"),
         ("train tic_tac_toe --search.num-simulations 1000000000", "takes 242,000,000,242 bytes a game"),
         ("train tic_tac_toe --rating.num-simulations 1000000000", "would fit 0 games"),
@@ -329,7 +331,7 @@ def test_rollouts_play_a_game_to_its_end(azjax, run, target):
 @pytest.mark.slow
 def test_a_run_of_puct_trains_and_every_command_takes_it(azjax, tmp_path):
     """Its trees are reused in self-play, as asked for, and in matches and play."""
-    puct = ["--search.policy", "puct", "--search.reuse", "always", "--rating.every", -1]
+    puct = ["--search.policy", "puct", "--search.puct.reuse", "always", "--rating.every", -1]
     answer = azjax("train", "tic_tac_toe", *TINY, *puct, "--run-dir", "run")
     assert answer.status == 0 and "Done: 6 iterations" in answer.out and not answer.err
     answer = azjax("elo", "run", "--games", 2, "--max-networks", 2)
@@ -371,10 +373,10 @@ def test_the_compilation_cache(monkeypatch, tmp_path):
 
 def test_options_of_an_optimiser():
     parsed = options.parse(
-        options.TrainOptions,
+        train_command.TrainOptions,
         ["--learner.optimizer", "sgd", "--learner.optimizer-options", "momentum=0.9", "nesterov=1"],
         prog="azjax train",
-        default=options.TrainOptions(config=tiny_config()),
+        default=train_command.TrainOptions(config=tiny_config()),
     )
     assert parsed.config.learner.optimizer_options == {"momentum": 0.9, "nesterov": 1.0}
 
@@ -388,7 +390,7 @@ def readme_blocks(language):
 
 def test_the_readmes_commands_are_understood(azjax, monkeypatch, tmp_path):
     started = []
-    monkeypatch.setattr(commands, "_train", lambda run: started.append(run.config) or 0)
+    monkeypatch.setattr(train_command, "_train", lambda run: started.append(run.config) or 0)
     lines = [shlex.split(line, comments=True) for block in readme_blocks("sh") for line in block.splitlines()]
     lines = [
         line[1:] for line in lines if line[:2] == ["azjax", "train"] and "--resume" not in line and ":" not in line[2]

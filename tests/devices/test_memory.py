@@ -1,6 +1,5 @@
 """What trees and replay take, against the bytes of real ones, and what is refused because it does not fit."""
 
-import dataclasses
 import re
 from typing import Any
 
@@ -10,7 +9,7 @@ from positions import NOTHING, hashed, random_states, uniform
 from tiny import tiny_config
 
 import envs
-from azjax.config import SearchConfig
+from azjax.config import PuctConfig, SearchConfig, replace
 from azjax.devices.memory import (
     MATCH_TREES,
     SELFPLAY_TREES,
@@ -29,7 +28,7 @@ from azjax.selfplay import example_move
 
 TIC_TAC_TOE = envs.make("tic_tac_toe")
 GAMES = [TIC_TAC_TOE, envs.make("connect_four"), envs.make("dots_and_boxes", rows=2, columns=2)]
-PUCT = SearchConfig(policy="puct", num_simulations=20, reuse_nodes=7)
+PUCT = SearchConfig(policy="puct", num_simulations=20, puct=PuctConfig(reuse_nodes=7))
 
 
 def held(tree):
@@ -41,7 +40,7 @@ def held(tree):
 def test_a_tree_has_the_bytes_of_a_real_one(game):
     lanes = 3
     search = make_reusing_puct(game, uniform(game.num_actions), PUCT, explore=False)
-    tree = search.init(NOTHING, random_states(game, lanes, 4))
+    tree = search.init_memory(NOTHING, random_states(game, lanes, 4))
     assert tree.node_visits.shape == (lanes, 1 + 20 + 7)
     assert tree_bytes(game, 28) * lanes == held(tree.replace(root_invalid_actions=()))
 
@@ -60,16 +59,16 @@ def test_a_search_that_remembers_holds_several_larger_trees():
     plain = game_bytes(TIC_TAC_TOE, PUCT, trees=1)
     assert plain == tree_bytes(TIC_TAC_TOE, 1 + 20)
     assert game_bytes(TIC_TAC_TOE, PUCT, trees=2) == 2 * tree_bytes(TIC_TAC_TOE, 1 + 20 + 7)
-    every = dataclasses.replace(PUCT, reuse_nodes=0)
+    every = replace(PUCT, {"puct.reuse_nodes": 0})
     assert game_bytes(TIC_TAC_TOE, every, trees=3) == 3 * tree_bytes(TIC_TAC_TOE, 1 + 20 + 20)
 
 
 def test_a_match_takes_no_more_than_is_asked_for():
     """XLA's own account of a match in which both sides reuse their trees."""
-    game, config = envs.make("connect_four"), dataclasses.replace(PUCT, num_simulations=200, reuse_nodes=0)
+    game, config = envs.make("connect_four"), replace(PUCT, {"num_simulations": 200, "puct.reuse_nodes": 0})
     search = make_match_search(game, hashed(7), config)
     player = search_player(search, NOTHING)
-    seat = (player.act, player.start)
+    seat = (player.act, player.init_memory)
     compiled = arena._play.lower(game, seat, seat, 16, 2, NOTHING, NOTHING, jax.random.key(0), None).compile()
     account: Any = compiled.memory_analysis()
     taken = account.temp_size_in_bytes
@@ -94,7 +93,7 @@ def room_for(needed):
     [
         (SearchConfig(num_simulations=400), 1),
         (PUCT, MATCH_TREES),
-        (dataclasses.replace(PUCT, reuse="never"), 1),
+        (replace(PUCT, {"puct.reuse": "never"}), 1),
     ],
     ids=["gumbel", "reuse", "no reuse"],
 )
@@ -121,7 +120,7 @@ def test_without_a_number_the_device_is_asked():
 @pytest.mark.parametrize("reuse", ["evaluation", "always"])
 def test_a_runs_lanes_fit_to_the_byte(reuse):
     """Every device holds its share of the lanes; in self-play only reuse=always remembers."""
-    config = tiny_config({"selfplay": {"lanes": 8}, "search": {"policy": "puct", "reuse": reuse}})
+    config = tiny_config({"selfplay": {"lanes": 8}, "search": {"policy": "puct", "puct": {"reuse": reuse}}})
     each = game_bytes(config.game, config.search, trees=SELFPLAY_TREES if reuse == "always" else 1)
     trees, replay = 4 * each, position_bytes(config.game) * config.replay_rows * 4
     require_run_fits(config, devices=2, available=room_for(trees + replay))

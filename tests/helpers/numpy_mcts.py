@@ -46,7 +46,7 @@ class Search:
         return Node(next(self.clock), state, weights / weights.sum(), float(value))
 
     def select(self, node):
-        config, total = self.config, node.visits.sum()
+        config, total = self.config.puct, node.visits.sum()
         c = config.c_puct or np.log((1 + total + config.c_base) / config.c_base) + config.c_init
         unvisited = {
             "zero": 0.0,

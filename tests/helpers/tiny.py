@@ -14,7 +14,7 @@ import envs
 from azjax import config as configs
 
 CHANGES = {
-    "run": {"iterations": 6},
+    "iterations": 6,
     "network": {"blocks": 1, "channels": 4, "value_hidden": 4},
     "search": {"num_simulations": 4},
     "selfplay": {"lanes": 4, "moves": 6, "opening_plies": 2},
@@ -30,17 +30,16 @@ TRAIN = """
 import sys
 from pathlib import Path
 from azjax.runs.directory import RunDirectory
-from azjax.runs.session import train
+from azjax.runs.session import train_run
 from azjax.runs.progress import PlainReporter
 from rich.console import Console
-train(RunDirectory.open(Path(sys.argv[1])), PlainReporter(Console()))
+train_run(RunDirectory.open(Path(sys.argv[1])), PlainReporter(Console()))
 """
 
 
 def tiny_config(changes=None, game="tic_tac_toe"):
-    """The tiny run, with further changes of stages put over it."""
-    merged = {stage: fields | (changes or {}).get(stage, {}) for stage, fields in CHANGES.items()}
-    return configs.replace(configs.Config(game=envs.make(game)), merged)
+    """The tiny run, with further changes put over it."""
+    return configs.replace(configs.Config(game=envs.make(game)), configs.merge(CHANGES, changes or {}))
 
 
 def start_training(directory: Path, environment=None) -> subprocess.Popen:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tiny import assert_equal_trees, tiny_config
 
+from azjax.devices.mesh import make_mesh
 from azjax.runs.checkpoint import CheckpointError, Checkpoints, CheckpointWarning, abstract
-from azjax.runs.session import make_mesh
 from azjax.train import make_trainer
 
 
@@ -139,13 +139,13 @@ def test_another_shape_is_refused(directory):
 
 def test_a_run_saved_on_four_devices_goes_on_on_one(tmp_path):
     """TR-26, and the whole structure comes back: optimiser, batch statistics, replay, keys and counters."""
-    config = tiny_config({"run": {"devices": 4}})
+    config = tiny_config({"devices": 4})
     four = make_trainer(config, make_mesh(config))
     state, _ = four.iterate(four.init())
     store = Checkpoints(tmp_path, keep=1)
     store.save(1, state)
     store.wait()
-    config = tiny_config({"run": {"devices": 1}})
+    config = tiny_config({"devices": 1})
     one = make_trainer(config, make_mesh(config))
     restored, _ = store.restore(1, abstract(one.init, one.shardings))
     store.close()

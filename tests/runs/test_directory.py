@@ -30,7 +30,7 @@ def test_an_empty_directory_is_taken(tmp_path):
 
 def test_the_same_run_is_taken_and_another_refused(run):
     assert RunDirectory.create(run.path, tiny_config()).config == tiny_config()
-    other = tiny_config({"run": {"seed": 1}, "network": {"channels": 8}})
+    other = tiny_config({"seed": 1, "network": {"channels": 8}})
     with pytest.raises(RunError, match=r"(?s)another configuration.*seed: 0 -> 1.*network.channels: 4 -> 8.*--resume"):
         RunDirectory.create(run.path, other)
     assert RunDirectory.open(run.path).config == tiny_config()

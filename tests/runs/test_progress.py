@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 from tiny import tiny_config
 
-from azjax.evaluate import bayeselo as elo
+from azjax.evaluate import bayeselo
 from azjax.runs.directory import RunDirectory
 from azjax.runs.progress import (
     Pace,
@@ -31,9 +31,9 @@ METRICS = {
     "games": 17,
     "game_length": 7.5,
 }
-RATINGS = elo.rate(
+RATINGS = bayeselo.rate(
     [
-        elo.PairCount(*players, *counts)
+        bayeselo.PairCount(*players, *counts)
         for name, wins in (("iteration 20", 19), ("iteration 3", 14))
         for players, counts in (((name, "random"), (wins, 0, 20 - wins)), (("random", name), (20 - wins, 0, wins)))
     ],
@@ -88,13 +88,13 @@ def test_metrics_in_words():
 def test_the_newest_rating_is_the_latest_iterations():
     newest = newest_rating(RATINGS)
     assert newest is not None and newest.iteration == 20 and newest.low < newest.elo < newest.high
-    alone = elo.rate([elo.PairCount("solver", "random", 3, 0, 1)], anchor="random")
+    alone = bayeselo.rate([bayeselo.PairCount("solver", "random", 3, 0, 1)], anchor="random")
     assert newest_rating(alone) is None
 
 
 @pytest.fixture
 def run(tmp_path):
-    return RunDirectory.create(tmp_path / "run", tiny_config({"run": {"iterations": 4}}))
+    return RunDirectory.create(tmp_path / "run", tiny_config({"iterations": 4}))
 
 
 def reported(reporter, run):

@@ -12,7 +12,7 @@ from azjax.config import RatingConfig
 from azjax.network import make_network
 from azjax.runs.checkpoint import CheckpointWarning
 from azjax.runs.directory import RunDirectory, RunError
-from azjax.runs.rating import network_player, rate_run, spaced
+from azjax.runs.rating import rate_run, spaced
 
 SETTINGS = RatingConfig(games=4, num_simulations=0, opening_plies=2)
 ITERATIONS = (0, 3, 6, 9)
@@ -107,5 +107,5 @@ def test_nothing_to_rate(tmp_path):
 
 
 def test_networks_share_their_compiled_search(run):
-    one, other = (network_player(run, run.load_network(i), num_simulations=2) for i in (0, 3))
+    one, other = (run.load_network(i).player(num_simulations=2) for i in (0, 3))
     assert one.act is other.act and one.name == "iteration 0"

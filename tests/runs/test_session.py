@@ -15,7 +15,7 @@ from azjax.runs import session
 from azjax.runs.checkpoint import Checkpoints, CheckpointWarning, abstract
 from azjax.runs.directory import RunDirectory, RunError
 from azjax.runs.progress import PlainReporter
-from azjax.runs.session import NonFiniteError, make_mesh, train
+from azjax.runs.session import NonFiniteError, make_mesh, train_run
 from azjax.train import make_trainer
 
 
@@ -48,8 +48,8 @@ ITERATIONS = 40
 def undisturbed(tmp_path_factory):
     """A run of one process, start to end."""
     directory = tmp_path_factory.mktemp("runs") / "undisturbed"
-    config = tiny_config({"run": {"iterations": ITERATIONS, "devices": 1}})
-    outcome = train(RunDirectory.create(directory, config), reporter := Silent())
+    config = tiny_config({"iterations": ITERATIONS, "devices": 1})
+    outcome = train_run(RunDirectory.create(directory, config), reporter := Silent())
     assert outcome.reason == "complete" and outcome.iteration == ITERATIONS
     assert any("Learning begins when 24 positions" in text for text in reporter.messages)
     assert any("Learning begins in iteration" in text for text in reporter.messages)
@@ -117,10 +117,10 @@ def test_asked_to_stop_it_saves_and_goes_on_bit_for_bit(undisturbed, tmp_path):
             if metrics["iteration"] == 7:
                 signal.raise_signal(signal.SIGTERM)
 
-    outcome = train(run, StopsAtSeven())
+    outcome = train_run(run, StopsAtSeven())
     assert (outcome.reason, outcome.iteration) == ("interrupted", 7)
     assert final_state(stopped, config)[0] == 7
-    assert train(run, Silent()).reason == "complete"
+    assert train_run(run, Silent()).reason == "complete"
     assert_equal_trees(final_state(directory, config)[1], final_state(stopped, config)[1])
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
@@ -132,7 +132,7 @@ def test_a_damaged_newest_checkpoint_costs_only_what_came_after_the_one_before(u
     file = max((damaged / "checkpoints" / str(ITERATIONS)).rglob("*"), key=lambda f: f.stat().st_size)
     file.write_bytes(file.read_bytes()[:100])
     with pytest.warns(CheckpointWarning, match=f"checkpoints.{ITERATIONS} cannot be used"):
-        outcome = train(RunDirectory.open(damaged), reporter := Silent())
+        outcome = train_run(RunDirectory.open(damaged), reporter := Silent())
     assert f"Going on after iteration {ITERATIONS - 2}." in reporter.messages
     assert outcome.iteration == ITERATIONS
     assert_equal_trees(final_state(directory, config)[1], final_state(damaged, config)[1])
@@ -144,22 +144,22 @@ def test_more_iterations_go_on_where_it_ended(undisturbed, tmp_path):
     shutil.copytree(directory, longer)
     run = RunDirectory.open(longer)
     run.change(dataclasses.replace(config, iterations=ITERATIONS + 2))
-    outcome = train(run, Silent())
+    outcome = train_run(run, Silent())
     assert outcome.iteration == ITERATIONS + 2
     assert len(run.metrics()) == ITERATIONS + 2
 
 
 def test_minutes_end_a_run(tmp_path):
-    config = tiny_config({"run": {"iterations": 10_000, "minutes": 0.001, "devices": 1}})
-    outcome = train(RunDirectory.create(tmp_path / "run", config), Silent())
+    config = tiny_config({"iterations": 10_000, "minutes": 0.001, "devices": 1})
+    outcome = train_run(RunDirectory.create(tmp_path / "run", config), Silent())
     assert outcome.reason == "minutes" and 1 <= outcome.iteration < 100
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(tmp_path):
-    config = tiny_config({"run": {"devices": 1}, "learner": {"learning_rate": 1e30}, "replay": {"min_fill": 48}})
+    config = tiny_config({"devices": 1, "learner": {"learning_rate": 1e30}, "replay": {"min_fill": 48}})
     run = RunDirectory.create(tmp_path / "run", config)
     with pytest.raises(NonFiniteError, match=r"(loss|gradient_norm) is (nan|inf) in iteration \d"):
-        train(run, Silent())
+        train_run(run, Silent())
     store = Checkpoints(run.path / "checkpoints", read_only=True)
     trainer = make_trainer(config, make_mesh(config))
     step, state, _ = store.restore_newest(abstract(trainer.init, trainer.shardings))
@@ -171,12 +171,12 @@ def test_two_processes_do_not_train_in_one_directory(undisturbed):
     directory, _ = undisturbed
     run = RunDirectory.open(directory)
     with run.lock(), pytest.raises(RunError, match="another process is training"):
-        train(run, Silent())
+        train_run(run, Silent())
 
 
 def test_a_configuration_that_makes_no_sense_is_refused_before_work(tmp_path):
     config = tiny_config({"selfplay": {"lanes": 3}})
     run = RunDirectory.create(tmp_path / "run", config)
     with pytest.raises(ValueError, match="lanes=3 cannot be split over 4 devices"):
-        session.train(run, Silent())
+        session.train_run(run, Silent())
     assert sorted(file.name for file in run.path.iterdir()) == ["config.json"]

@@ -17,7 +17,7 @@ from azjax.config import SearchConfig
 from azjax.devices.memory import position_bytes
 from azjax.runs.directory import RunDirectory
 from azjax.runs.progress import PlainReporter
-from azjax.runs.session import train
+from azjax.runs.session import train_run
 from azjax.search import make_search
 from azjax.search.tree import tree_bytes
 from envs.chess import Chess
@@ -58,7 +58,7 @@ def test_training_and_going_on(tmp_path):
     """The loss is finite, the network changes, and a run that was stopped goes on as if it had not been."""
     config = tiny_config(
         {
-            "run": {"devices": 1},
+            "devices": 1,
             "network": {"policy_head": "planes"},
             "search": {"policy": "puct", "num_simulations": 4},
             "selfplay": {"starts": ("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", "k7/2K5/8/8/8/8/8/1R6 w - - 94 60")},
@@ -70,7 +70,7 @@ def test_training_and_going_on(tmp_path):
         run = RunDirectory.create(tmp_path / name, config)
         for iterations in stops:
             run.change(dataclasses.replace(config, iterations=iterations))
-            train(run, PlainReporter(Console(quiet=True)))
+            train_run(run, PlainReporter(Console(quiet=True)))
         networks.append(run.load_network(4).variables)
     run = RunDirectory.open(tmp_path / "straight")
     metrics = run.metrics()[-1]

@@ -11,7 +11,7 @@ import pytest
 from positions import NOTHING, hashed, random_states
 
 import envs
-from azjax.config import SearchConfig
+from azjax.config import PuctConfig
 from azjax.search.loop import make_loop
 from azjax.search.puct import select_action
 from azjax.search.rollouts import select_ucb1
@@ -26,8 +26,8 @@ SELECTIONS = {
         functools.partial(mctx.gumbel_muzero_root_action_selection, **GUMBEL),
         mctx.gumbel_muzero_interior_action_selection,
     ),
-    "puct": (functools.partial(select_action, config=SearchConfig()),) * 2,
-    "puct, parent": (functools.partial(select_action, config=SearchConfig(fpu="parent")),) * 2,
+    "puct": (functools.partial(select_action, config=PuctConfig()),) * 2,
+    "puct, parent": (functools.partial(select_action, config=PuctConfig(fpu="parent")),) * 2,
     "ucb1": (select_ucb1, select_ucb1),
 }
 
@@ -83,7 +83,7 @@ def test_trees_equal_those_of_mctx(selection, max_depth):
 def test_keys_are_those_of_mctx():
     """A network that draws random numbers draws the same ones in both loops."""
     root_fn, recurrent_fn = make_tree_functions(BOXES, hashed(ACTIONS))
-    select = functools.partial(select_action, config=SearchConfig())
+    select = functools.partial(select_action, config=PuctConfig())
 
     def noisy_fn(variables, key, slot, nodes):
         output, nodes = recurrent_fn(variables, key, slot, nodes)

@@ -14,7 +14,7 @@ from numpy_mcts import Search as NumpySearch
 from positions import NOTHING, hashed, play_out, random_states, stack, uniform
 
 import envs
-from azjax.config import SearchConfig
+from azjax.config import SearchConfig, replace
 from azjax.search import Reusing, make_gumbel, make_puct, make_reusing_puct, make_selfplay_search, puct
 from envs.tic_tac_toe import TicTacToe
 
@@ -32,7 +32,7 @@ def searching(game, evaluate, config, explore=False):
 def tree_of(game, evaluate, config, states):
     """The whole search tree."""
     search = make_reusing_puct(game, evaluate, config, explore=False)
-    return jax.jit(search.search)(NOTHING, jax.random.key(0), states, None, search.init(NOTHING, states))[1]
+    return jax.jit(search.search)(NOTHING, jax.random.key(0), states, None, search.init_memory(NOTHING, states))[1]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def tree_of(game, evaluate, config, states):
 @pytest.mark.parametrize("game", [TIC_TAC_TOE, CONNECT_FOUR, BOXES], ids=lambda game: game.name)
 def test_equals_alphazero_in_numpy(game, settings):
     """Law 1: visits exactly and Q to 1e-6, with kept turns, finished nodes and positions with a single reply."""
-    config = dataclasses.replace(PUCT, **settings)
+    config = replace(PUCT, {"puct": settings})
     evaluate, states = hashed(game.num_actions), random_states(game, 12, game.max_moves - 1)
     found = searching(game, evaluate, config)(NOTHING, jax.random.key(0), states)
     reference = NumpySearch(game, evaluate, config)
@@ -118,7 +118,7 @@ def test_the_articles_position():
         logits = jnp.where(at_root[:, None], published[None], 0.0)
         return logits, jnp.where(at_root, article["network_value"], 0.0)
 
-    config = SearchConfig(policy="puct", num_simulations=article["num_simulations"], c_puct=article["c_puct"])
+    config = replace(PUCT, {"num_simulations": article["num_simulations"], "puct.c_puct": article["c_puct"]})
     found = searching(game, evaluate, config)(NOTHING, jax.random.key(0), stack([state]))
     assert int(found.action[0]) == article["chosen"] == 23
     assert int(found.visit_counts[0].sum()) == sum(article["root_visit_counts"].values()) + 1  # it counts one less
@@ -187,7 +187,7 @@ def test_noise_is_at_the_root_only_and_only_in_self_play():
     states = random_states(CONNECT_FOUR, 16, 20)
     evaluate = hashed(7)
     search = make_reusing_puct(CONNECT_FOUR, evaluate, PUCT, explore=True)
-    start = search.init(NOTHING, states)
+    start = search.init_memory(NOTHING, states)
     tree = jax.jit(search.search)(NOTHING, jax.random.key(3), states, None, start)[1]
     quiet = tree_of(CONNECT_FOUR, evaluate, PUCT, states)
     noisy, plain = (jax.nn.softmax(one.children_prior_logits[:, 0]) for one in (tree, quiet))
@@ -254,7 +254,7 @@ def test_no_temperature_overflows():
 
 
 def test_temperature_falls_to_zero_after_its_plies():
-    states, config = stack([CONNECT_FOUR.init()] * 64), dataclasses.replace(PUCT, temperature_plies=4)
+    states, config = stack([CONNECT_FOUR.init()] * 64), replace(PUCT, {"puct.temperature_plies": 4})
     search = searching(CONNECT_FOUR, uniform(7), config, explore=True)
     plies = jnp.where(jnp.arange(64) < 32, 3, 4)
     found = search(NOTHING, jax.random.key(0), states, plies)
@@ -312,15 +312,15 @@ def test_forced_playouts_give_every_visited_move_its_share():
     """A move of the root that was visited has at least sqrt(k P N) visits, but for what its last visits added to N."""
     states = random_states(CONNECT_FOUR, 32, 20)
     plain = dataclasses.replace(PUCT, num_simulations=200)
-    forced = dataclasses.replace(plain, forced_playouts=2.0)
+    forced = replace(plain, {"puct.forced_playouts": 2.0})
     search = make_reusing_puct(CONNECT_FOUR, hashed(7), forced, explore=True)
-    output, tree = jax.jit(search.search)(NOTHING, jax.random.key(0), states, None, search.init(NOTHING, states))
+    output, tree = jax.jit(search.search)(NOTHING, jax.random.key(0), states, None, search.init_memory(NOTHING, states))
     prior = jax.nn.softmax(tree.children_prior_logits[:, 0])
     visits = np.asarray(tree.children_visits[:, 0])
     owed = np.sqrt(2 * prior * visits.sum(-1, keepdims=True))
     assert np.all((visits >= owed - 1) | (visits == 0))
     usual = make_reusing_puct(CONNECT_FOUR, hashed(7), plain, explore=True)
-    other = jax.jit(usual.search)(NOTHING, jax.random.key(0), states, None, usual.init(NOTHING, states))[1]
+    other = jax.jit(usual.search)(NOTHING, jax.random.key(0), states, None, usual.init_memory(NOTHING, states))[1]
     unforced = np.asarray(other.children_visits[:, 0])
     assert np.any((unforced < owed - 1) & (unforced > 0))
     for row in range(32):
@@ -334,7 +334,7 @@ def test_forced_playouts_give_every_visited_move_its_share():
 def prune_by_hand(visits, prior, q, config):
     """Policy target pruning as the paper tells it: one visit at a time is taken away."""
     total, best = visits.sum(), int(visits.argmax())
-    c = np.log((1 + total + config.c_base) / config.c_base) + config.c_init
+    c = np.log((1 + total + config.puct.c_base) / config.puct.c_base) + config.puct.c_init
 
     def score(action, count):
         return q[action] + c * prior[action] * np.sqrt(total) / (1 + count)
@@ -343,7 +343,7 @@ def prune_by_hand(visits, prior, q, config):
     for action in range(len(visits)):
         if action == best or not visits[action]:
             continue
-        for _ in range(int(np.sqrt(config.forced_playouts * prior[action] * total))):
+        for _ in range(int(np.sqrt(config.puct.forced_playouts * prior[action] * total))):
             if left[action] > 0 and score(action, left[action] - 1) < score(best, visits[best]):
                 left[action] -= 1
         if left[action] <= 1:
@@ -353,6 +353,6 @@ def prune_by_hand(visits, prior, q, config):
 
 def test_evaluation_forces_nothing():
     states = random_states(CONNECT_FOUR, 16, 20)
-    forced = dataclasses.replace(PUCT, forced_playouts=2.0)
+    forced = replace(PUCT, {"puct.forced_playouts": 2.0})
     one, other = (searching(CONNECT_FOUR, hashed(7), c)(NOTHING, jax.random.key(0), states) for c in (PUCT, forced))
     jax.tree.map(np.testing.assert_array_equal, one, other)

@@ -11,7 +11,7 @@ from numpy_mcts import Search as NumpySearch
 from positions import NOTHING, hashed, random_states
 
 import envs
-from azjax.config import SearchConfig
+from azjax.config import PuctConfig, SearchConfig, replace
 from azjax.evaluate.arena import play_match
 from azjax.players import search_player
 from azjax.search import make_match_search, make_puct, make_reusing_puct
@@ -20,7 +20,7 @@ from azjax.search.reuse import Reusing, with_memory
 TIC_TAC_TOE = envs.make("tic_tac_toe")
 CONNECT_FOUR = envs.make("connect_four")
 BOXES = envs.make("dots_and_boxes", rows=2, columns=2)
-CONFIG = SearchConfig(policy="puct", num_simulations=40, reuse_nodes=60)
+CONFIG = SearchConfig(policy="puct", num_simulations=40, puct=PuctConfig(reuse_nodes=60))
 
 
 @functools.cache
@@ -53,10 +53,10 @@ def forget(root, kept):
 @pytest.mark.parametrize("game", [TIC_TAC_TOE, CONNECT_FOUR, BOXES], ids=lambda game: game.name)
 def test_going_on_after_two_moves_equals_the_continued_search(game, kept):
     """Law 7, after our move and a reply, with kept turns; with room for 5 nodes the NumPy tree is cut alike."""
-    config = dataclasses.replace(CONFIG, reuse_nodes=kept)
+    config = replace(CONFIG, {"puct.reuse_nodes": kept})
     search, run = reusing(game, config)
     states = random_states(game, 6, game.max_moves // 3)
-    first, memory = run(NOTHING, jax.random.key(0), states, None, search.init(NOTHING, states))
+    first, memory = run(NOTHING, jax.random.key(0), states, None, search.init_memory(NOTHING, states))
     step = jax.jit(jax.vmap(game.step))
     middle, _ = step(states, first.action)
     reply = jnp.maximum(first.main_line[:, 1], 0)  # what the search expects
@@ -84,7 +84,7 @@ def test_a_position_that_the_last_tree_does_not_hold_starts_afresh():
     """A new game, and a reply that was never expanded: as if there had been no tree."""
     search, run = reusing(CONNECT_FOUR)
     states = random_states(CONNECT_FOUR, 8, 20)
-    _, memory = run(NOTHING, jax.random.key(0), states, None, search.init(NOTHING, states))
+    _, memory = run(NOTHING, jax.random.key(0), states, None, search.init_memory(NOTHING, states))
     others = jax.tree.map(lambda x: x[::-1], states)
     found, _ = run(NOTHING, jax.random.key(1), others, None, memory)
     expected = fresh(CONNECT_FOUR)(NOTHING, jax.random.key(1), others)
@@ -106,7 +106,7 @@ def _holds(memory, states):
 def test_an_empty_memory_changes_nothing():
     states = random_states(BOXES, 8, 6)
     search, run = reusing(BOXES)
-    found, _ = run(NOTHING, jax.random.key(1), states, None, search.init(NOTHING, states))
+    found, _ = run(NOTHING, jax.random.key(1), states, None, search.init_memory(NOTHING, states))
     expected = fresh(BOXES)(NOTHING, jax.random.key(1), states)
     np.testing.assert_array_equal(found.visit_counts, expected.visit_counts)
     np.testing.assert_array_equal(found.action_weights, expected.action_weights)
@@ -122,7 +122,7 @@ def test_equal_positions_have_equal_states(name):
 def test_the_memory_never_grows_beyond_its_rows():
     search, run = reusing(CONNECT_FOUR)
     states = random_states(CONNECT_FOUR, 8, 5)
-    memory = search.init(NOTHING, states)
+    memory = search.init_memory(NOTHING, states)
     most = 0
     for move in range(8):
         found, memory = run(NOTHING, jax.random.key(move), states, None, memory)
@@ -140,10 +140,10 @@ def test_the_memory_never_grows_beyond_its_rows():
 
 def test_noise_is_mixed_into_the_inherited_root_once_more():
     """In self-play the new root's prior is the network's with fresh noise, not an inherited one."""
-    config = dataclasses.replace(CONFIG, reuse="always", dirichlet_fraction=0.5)
+    config = replace(CONFIG, {"puct.reuse": "always", "puct.dirichlet_fraction": 0.5})
     search, run = reusing(CONNECT_FOUR, config, True)
     states = random_states(CONNECT_FOUR, 8, 10)
-    found, memory = run(NOTHING, jax.random.key(0), states, None, search.init(NOTHING, states))
+    found, memory = run(NOTHING, jax.random.key(0), states, None, search.init_memory(NOTHING, states))
     after, _ = jax.vmap(CONNECT_FOUR.step)(states, found.action)
     trees = [run(NOTHING, jax.random.key(seed), after, None, memory)[1] for seed in (1, 2)]
     priors = [np.asarray(jax.nn.softmax(tree.children_prior_logits[:, 0])) for tree in trees]
@@ -153,8 +153,8 @@ def test_noise_is_mixed_into_the_inherited_root_once_more():
 
 def test_matches_go_on_with_their_trees():
     """In the arena each side keeps its own tree a game, and a side's moves are those of its search with memory."""
-    game, config = BOXES, dataclasses.replace(CONFIG, num_simulations=24, reuse_nodes=0)
-    configs = (config, dataclasses.replace(config, reuse="never"))
+    game, config = BOXES, replace(CONFIG, {"num_simulations": 24, "puct.reuse_nodes": 0})
+    configs = (config, replace(config, {"puct.reuse": "never"}))
     searches = [make_match_search(game, hashed(game.num_actions), one) for one in configs]
     assert isinstance(searches[0], Reusing) and not isinstance(searches[1], Reusing)
     names = ("reuses", "forgets")
@@ -165,7 +165,7 @@ def test_matches_go_on_with_their_trees():
         order = (0, 1) if record.first == "reuses" else (1, 0)
         state = game.init()
         batch = jax.tree.map(lambda x: jnp.asarray(x)[None], state)
-        memories = [with_memory(search).init(NOTHING, batch) for search in searches]
+        memories = [with_memory(search).init_memory(NOTHING, batch) for search in searches]
         for ply, action in enumerate(record.actions):
             if ply >= record.opening_plies:
                 mover = order[int(state.player)]

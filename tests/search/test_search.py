@@ -10,7 +10,7 @@ import pytest
 from positions import NOTHING, hashed, play_out, random_states, stack, uniform
 
 import envs
-from azjax.config import SearchConfig
+from azjax.config import PuctConfig, SearchConfig
 from azjax.search import make_gumbel, make_puct
 from azjax.search.loop import make_loop
 from azjax.search.puct import select_action
@@ -49,8 +49,8 @@ def test_no_visit_falls_on_an_illegal_action_at_the_root(game, policy):
 SELECTIONS = {
     "gumbel": mctx.gumbel_muzero_interior_action_selection,
     "rollouts": select_ucb1,
-    "puct": functools.partial(select_action, config=SearchConfig()),
-    "puct, parent": functools.partial(select_action, config=SearchConfig(fpu="parent", c_puct=5.0)),
+    "puct": functools.partial(select_action, config=PuctConfig()),
+    "puct, parent": functools.partial(select_action, config=PuctConfig(fpu="parent", c_puct=5.0)),
 }
 
 

@@ -11,16 +11,9 @@ from tiny import tiny_config
 import envs
 from azjax import cli
 from azjax.network import make_network
+from azjax.players import Thinker, Thought, random_player, rollout_thinker, solver_thinker
 from azjax.runs.directory import RunDirectory
-from azjax.serve.terminal import (
-    Opponent,
-    Thought,
-    network_opponent,
-    play,
-    random_opponent,
-    rollouts_opponent,
-    solver_opponent,
-)
+from azjax.serve.terminal import play
 
 TIC_TAC_TOE = envs.make("tic_tac_toe")
 
@@ -32,9 +25,9 @@ def scripted(game, *moves, line=(), score=0.25):
     def think(state, key):
         del key
         action = game.action_from_text(state, left.pop(0))
-        return Thought(action, score, [action, *line])
+        return Thought(action, score, (action, *line))
 
-    return Opponent("a script", think)
+    return Thinker("a script", think)
 
 
 def played(game, opponent, *lines, **settings):
@@ -127,20 +120,20 @@ def test_watching():
 
 
 def test_random_moves_are_legal_and_depend_on_the_seed():
-    games = {played(TIC_TAC_TOE, random_opponent(TIC_TAC_TOE), you="none", seed=seed)[1] for seed in (0, 0, 1, 2)}
+    games = {played(TIC_TAC_TOE, random_player(TIC_TAC_TOE), you="none", seed=seed)[1] for seed in (0, 0, 1, 2)}
     assert len(games) == 3
 
 
 def test_the_solver_is_sure_and_does_not_lose():
     game = envs.make("dots_and_boxes", rows=1, columns=1)  # a win for the second player
-    result, said = played(game, solver_opponent(game), "h00", "v00")
+    result, said = played(game, solver_thinker(game), "h00", "v00")
     assert result == -1 and "expects a score of 100 % for itself" in said
     with pytest.raises(ValueError, match="no solver"):
-        solver_opponent(TIC_TAC_TOE)
+        solver_thinker(TIC_TAC_TOE)
 
 
 def test_rollouts_see_the_win_and_tell_what_they_expect():
-    opponent = rollouts_opponent(TIC_TAC_TOE, num_simulations=300)
+    opponent = rollout_thinker(TIC_TAC_TOE, 300)
     assert opponent.name == "rollouts with 300 simulations a move"
     state = TIC_TAC_TOE.init()
     for action in (4, 0, 3, 1):
@@ -163,9 +156,9 @@ def run(tmp_path_factory):
 
 
 def test_a_network_with_and_without_search(run):
-    raw = network_opponent(run, run.load_network(), num_simulations=0)
-    assert raw.think(TIC_TAC_TOE.init(), jax.random.key(0)) == Thought(0, 0.5, [])
-    searching = network_opponent(run, run.load_network(), num_simulations=100)
+    raw = run.load_network().thinker(num_simulations=0)
+    assert raw.think(TIC_TAC_TOE.init(), jax.random.key(0)) == Thought(0, 0.5, ())
+    searching = run.load_network().thinker(num_simulations=100)
     state = TIC_TAC_TOE.init()
     for action in (4, 0, 3, 1):
         state, _ = TIC_TAC_TOE.step(state, jax.numpy.int32(action))

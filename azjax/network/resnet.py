@@ -1,65 +1,22 @@
-"""Observation -> policy logits and value: AlphaGo Zero's residual network, in Flax NNX, used functionally."""
+"""AlphaGo Zero's residual network, in Flax NNX."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
-from jaxtyping import Array, Float, Shaped
+from jaxtyping import Array, Float
 
 from azjax.config import NetworkConfig
+from azjax.network.evaluator import Output
 from envs.core import Game
 
 
-class Variables(NamedTuple):
-    """A network as plain arrays."""
-
-    params: Any
-    batch_stats: Any  # running means and variances; empty under layer normalisation
-
-
-Output = tuple[Float[Array, "batch actions"], Float[Array, " batch"]]
-Evaluate = Callable[[Variables, Shaped[Array, "batch height width channels"]], Output]
-
-
-class Network(NamedTuple):
-    """Pure functions of one architecture."""
-
-    init: Callable[[jax.Array], Variables]
-    """Consumes the key. The first policy is uniform and the first value 0."""
-    evaluate: Evaluate
-    """Inference: (policy logits, value in [-1, 1] for the player to move), float32; rows don't influence each other."""
-    train: Callable[[Any, Any, Array], tuple[Float[Array, "batch actions"], Float[Array, " batch"], Any]]
-    """Training: (params, batch_stats, observations) -> (policy logits, value, new batch_stats)."""
-
-
-@functools.cache
-def make_network(game: Game, config: NetworkConfig) -> Network:
-    """The network for a game, the same object for equal arguments, so that what is jitted with it compiles once."""
-
-    def build(key: jax.Array) -> ResNet:
-        return ResNet(game.observation_shape, game.num_actions, config, rngs=nnx.Rngs(params=key))
-
-    graph, _, _ = nnx.split(nnx.eval_shape(lambda: build(jax.random.key(0))), nnx.Param, nnx.BatchStat)
-
-    def init(key: jax.Array) -> Variables:
-        _, params, batch_stats = nnx.split(build(key), nnx.Param, nnx.BatchStat)
-        return Variables(nnx.as_pure(params), nnx.as_pure(batch_stats))
-
-    def evaluate(variables: Variables, observations: Array) -> Output:
-        model = nnx.merge(graph, variables.params, variables.batch_stats)
-        return model(observations, train=False)
-
-    def train(params: Any, batch_stats: Any, observations: Array) -> tuple[Array, Array, Any]:
-        model = nnx.merge(graph, params, batch_stats)
-        logits, value = model(observations, train=True)
-        return logits, value, nnx.as_pure(nnx.state(model, nnx.BatchStat))
-
-    return Network(init, evaluate, train)
+def make(game: Game, config: NetworkConfig) -> Callable[[nnx.Rngs], nnx.Module]:
+    """The network for a game: its first policy is uniform and its first value 0."""
+    return lambda rngs: ResNet(game.observation_shape, game.num_actions, config, rngs=rngs)
 
 
 class ResNet(nnx.Module):

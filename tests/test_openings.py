@@ -14,10 +14,9 @@ import envs
 from azjax import cli, selfplay
 from azjax.config import from_dict, to_dict
 from azjax.evaluate.arena import play_match
-from azjax.openings import random_opening
+from azjax.openings import draw_start, random_opening, read_starts
 from azjax.players import random_player
 from azjax.runs.directory import RunDirectory
-from azjax.starts import draw_start, read_starts
 
 GAME = envs.make("tic_tac_toe")
 LINES = ("startpos", "startpos moves a1 b2", "startpos moves b1")
