@@ -10,9 +10,20 @@ import importlib
 import pkgutil
 from typing import Any
 
-from envs.core import Game, Move, Solver, State, Symmetry, Transition
+from envs.core import Game, Move, SolvedPositions, Solver, State, Symmetry, Transition
 
-__all__ = ["Game", "Move", "Solver", "State", "Symmetry", "Transition", "available", "game_class", "make"]
+__all__ = [
+    "Game",
+    "Move",
+    "SolvedPositions",
+    "Solver",
+    "State",
+    "Symmetry",
+    "Transition",
+    "available",
+    "game_class",
+    "make",
+]
 
 
 def available() -> tuple[str, ...]:

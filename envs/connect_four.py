@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, UInt
 
 from envs._lines import has_line, points, word_dtype
-from envs.core import Game, Move, Symmetry
+from envs._solved import read_solved
+from envs.core import Game, Move, SolvedPositions, Symmetry
 
 
 class State(NamedTuple):
@@ -78,6 +79,11 @@ class ConnectFour(Game[State]):
         full = jnp.all((occupied | disc) == 2**self.rows - 1)
         after = State(state.opponent, own, player=1 - state.player, terminated=won | full)
         return Move(after, reward=jnp.where(won, 1.0, 0.0))
+
+    def solved_positions(self) -> SolvedPositions | None:
+        """On the usual board of 6 rows and 7 columns: 1,332 positions; the larger a value, the sooner the mover wins or
+        the later it loses."""
+        return read_solved("connect_four", self)
 
     def render(self, state: State) -> str:
         """First player x, second o; the column numbers stand below."""

@@ -72,6 +72,13 @@ class Solver(NamedTuple):
     values: Callable[[Any, Any], Float[Array, " actions"]]
 
 
+class SolvedPositions(NamedTuple):
+    """Positions of games that are not over, with what perfect play makes of every action: NumPy arrays, a row each."""
+
+    moves: Int[np.ndarray, "positions moves"]  # the actions that lead there from `init`, padded with -1
+    values: Float[np.ndarray, "positions actions"]  # for the mover; sign = the game's outcome, NaN where illegal
+
+
 @dataclasses.dataclass(frozen=True)
 class Game(abc.ABC, Generic[S]):
     """The rules of one game: pure functions of one state, with the settings as fields."""
@@ -160,6 +167,13 @@ class Game(abc.ABC, Generic[S]):
 
     def solver(self) -> Solver | None:
         """Perfect play, where the game is small enough to be solved on the spot; None elsewhere."""
+        return None
+
+    def solved_positions(self) -> SolvedPositions | None:
+        """Some positions whose perfect play is known, to measure players by; None where these settings have none.
+
+        On the host: it starts no JAX backend, and whatever it reads or computes waits until it is called. Positions
+        that do not fit the rules are refused, with a ValueError, where they are used."""
         return None
 
     # --- host side: boards and moves as text ---

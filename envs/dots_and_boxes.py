@@ -13,7 +13,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Int, Int8
 
 from envs import _dots_and_boxes_solver as exact
-from envs.core import Game, Move, Solver, Symmetry
+from envs._solved import read_solved
+from envs.core import Game, Move, SolvedPositions, Solver, Symmetry
 
 MAX_BOXES = 127  # a score is an int8
 
@@ -155,6 +156,10 @@ class DotsAndBoxes(Game[State]):
         if self.encoding == "pass":
             values = jnp.append(values, lead - table[here])  # the opponent goes on
         return jnp.where(self.legal_action_mask(state), values, -jnp.inf)
+
+    def solved_positions(self) -> SolvedPositions | None:
+        """With 3x3 boxes and extra turns: 1,000 positions, with values as the solver's."""
+        return read_solved("dots_and_boxes", self)
 
     # --- host side ---
 

@@ -1,32 +1,29 @@
 """Strength measured exactly: against solved positions, and against every possible opponent.
 
-Solved positions are data of a game (`envs/solved/<game>.json`): the moves that lead there, and for every action a value
+Solved positions are what a game's `solved_positions()` returns: the moves that lead there, and for every action a value
 for the mover whose sign is the outcome under perfect play. Nothing here knows a game by name.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.resources
-import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from azjax.players import Player
 from envs.core import Game
 
 
-class SolvedPositions(NamedTuple):
-    """Positions with the value of every action, on the host."""
+class SolvedStates(NamedTuple):
+    """A game's solved positions as states with the value of every action, on the host."""
 
-    moves: Int[np.ndarray, "positions moves"]  # from the start of the game, padded with -1
+    states: Any  # leading axis `positions`
     values: Float[np.ndarray, "positions actions"]  # for the mover; sign = outcome; NaN where illegal
-    states: Any  # the game's states, leading axis `positions`
 
     @property
     def outcome(self) -> Float[np.ndarray, " positions"]:
@@ -61,30 +58,40 @@ class ExhaustiveResult(NamedTuple):
     losses: int
 
 
-def load_positions(game: Game) -> SolvedPositions | None:
-    """The solved positions that come with `game`; None if there are none for it or for its settings.
+def solved_states(game: Game) -> SolvedStates | None:
+    """The states of `game.solved_positions()`; None if it has none.
 
-    Raises ValueError if a position's values do not fit the legal actions that the rules find there.
+    Raises ValueError if moves or values do not fit the rules.
     """
-    file = importlib.resources.files("envs") / "solved" / f"{game.name}.json"
-    if not file.is_file():
+    solved = game.solved_positions()
+    if solved is None:
         return None
-    solved = json.loads(file.read_text())
-    if type(game)(**solved["settings"]) != game:
-        return None
-    lines = [position["moves"] for position in solved["positions"]]
-    moves = np.full((len(lines), max(map(len, lines))), -1, np.int32)
-    for row, line in zip(moves, lines, strict=True):
-        row[: len(line)] = line
-    values = np.array([position["values"] for position in solved["positions"]], np.float32)  # null becomes NaN
-    states, masks = _replay(game, moves)
-    if values.shape != masks.shape or (wrong := np.flatnonzero((np.isnan(values) == masks).any(axis=1))).size:
-        where = f"moves {lines[wrong[0]]}" if values.shape == masks.shape else f"shape {values.shape}"
-        raise ValueError(f"{file}: values do not fit the legal actions of {game}: {where}; solve the positions again")
-    return SolvedPositions(moves, values, jax.tree.map(np.asarray, states))
+    moves, values = np.asarray(solved.moves), np.asarray(solved.values, np.float64)
+    source, lists = f"{game}.solved_positions()", moves.ndim == 2 and moves.dtype.kind in "iu"
+    if not lists or values.shape != (len(moves), game.num_actions) or len(moves) == 0:
+        raise ValueError(
+            f"{source} gave moves {moves.dtype} {moves.shape} and values {values.shape}, expected integers [positions, "
+            f"moves] and values [positions, {game.num_actions}] of at least one position; without any, return None"
+        )
+    states, masks, legal = jax.tree.map(np.asarray, _replay(game, moves.astype(np.int32)))
+    if (wrong := np.argwhere(~legal)).size:
+        row, ply = wrong[0]
+        raise ValueError(
+            f"{source}: move {moves[row, ply]} is not legal in position {row} after {moves[row, :ply].tolist()}; give "
+            "the moves from the start of the game, to where it is not over, and -1 only after the last"
+        )
+    if (wrong := np.flatnonzero((np.isnan(values) == masks).any(axis=1) | ~masks.any(axis=1))).size:
+        row = wrong[0]
+        line, valued = moves[row][moves[row] >= 0].tolist(), np.flatnonzero(~np.isnan(values[row])).tolist()
+        possible = np.flatnonzero(masks[row]).tolist() or "none, the game is over"
+        raise ValueError(
+            f"{source}: position {row} after {line} has values for the actions {valued}, legal are {possible}; give a "
+            "number where legal and NaN elsewhere, and no position at which the game is over"
+        )
+    return SolvedStates(states, values)
 
 
-def kept_result(game: Game, player: Player, positions: SolvedPositions, key: Array, *, batch: int = 256) -> Kept:
+def kept_result(game: Game, player: Player, positions: SolvedStates, key: Array, *, batch: int = 256) -> Kept:
     """How often `player` keeps the best outcome in the decisive ones of `positions`.
 
     The player is asked about `batch` positions at a time. Consumes the key.
@@ -102,7 +109,7 @@ def kept_result(game: Game, player: Player, positions: SolvedPositions, key: Arr
     return Kept(count, int(keeps[np.arange(count), actions].sum()), random)
 
 
-def knows_winner(values: Float[Array | np.ndarray, " positions"], positions: SolvedPositions) -> float:
+def knows_winner(values: Float[Array | np.ndarray, " positions"], positions: SolvedStates) -> float:
     """The share of `positions` won for either side in which the predicted `values` (for the mover) name the winner."""
     decided = positions.outcome != 0
     return float(np.mean(np.sign(np.asarray(values))[decided] == positions.outcome[decided]))
@@ -198,14 +205,18 @@ def _step(game, states, actions):
 
 @functools.partial(jax.jit, static_argnums=0)
 def _replay(game, moves):
-    """The states that rows of moves, padded with -1, lead to, and what is legal there."""
+    """The states that rows of moves, padded with -1, lead to, what is legal there, and whether each move was legal.
+    Nothing is legal after the padding has begun."""
 
-    def play(state, action):
+    def play(carry, action):
+        state, ended = carry
+        padding = action == -1
         after, _ = game.step(state, action)
-        return jax.tree.map(lambda new, old: jnp.where(action >= 0, new, old), after, state), None
+        after = jax.tree.map(lambda new, old: jnp.where(padding, old, new), after, state)
+        return (after, ended | padding), padding | (game.is_legal(state, action) & ~ended)
 
     def replay(line):
-        state, _ = jax.lax.scan(play, game.init(), line)
-        return state, game.legal_action_mask(state)
+        (state, _), legal = jax.lax.scan(play, (game.init(), jnp.bool_(False)), line)
+        return state, game.legal_action_mask(state), legal
 
     return jax.vmap(replay)(moves)

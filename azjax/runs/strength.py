@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from azjax.evaluate import exact
-from azjax.evaluate.exact import ExhaustiveResult, Kept
+from azjax.evaluate.exact import ExhaustiveResult, Kept, SolvedStates
 from azjax.network import make_network
 from azjax.players import Player, random_player, raw_network_player, search_player
 from azjax.runs.directory import RunDirectory
@@ -33,16 +33,21 @@ class Strength(NamedTuple):
         return self._asdict() | parts
 
 
-def require_measure(game: Game) -> None:
-    """Raises ValueError for a game that has neither solved positions nor few enough positions to be played out."""
-    if exact.load_positions(game) is None:
+def require_measure(game: Game) -> SolvedStates | None:
+    """The solved positions of a game, None if it is to be played out instead.
+
+    Raises ValueError for a game that has neither solved positions nor few enough positions to be played out.
+    """
+    positions = exact.solved_states(game)
+    if positions is None:
         try:
             exact.exhaustive(game, random_player(game), jax.random.key(0), max_positions=MAX_POSITIONS)
         except ValueError as error:
             raise ValueError(
-                f"{game} has no solved positions (envs/solved) and is too large to be played out; "
-                "its networks are measured by games: azjax elo"
+                f"{game} has no solved positions and is too large to be played out; its networks are measured by games: "
+                "azjax elo; a game of your own can give positions that you have solved by solved_positions()"
             ) from error
+    return positions
 
 
 def check_run(run: RunDirectory, *, num_simulations: int = 64, iteration: int | None = None) -> list[Strength]:
@@ -51,7 +56,7 @@ def check_run(run: RunDirectory, *, num_simulations: int = 64, iteration: int | 
     Raises ValueError for a game without a measure, RunError if there is no such network.
     """
     game = run.config.game
-    require_measure(game)
+    positions = require_measure(game)
     variables = run.load_network(iteration).variables
     evaluate = make_network(game, run.config.network).evaluate
     observe = jax.vmap(game.observe)
@@ -59,7 +64,8 @@ def check_run(run: RunDirectory, *, num_simulations: int = 64, iteration: int | 
     def raw_values(variables: Any, states: Any) -> jax.Array:
         return evaluate(variables, observe(states))[1]
 
-    strengths = [_strength(game, raw_network_player(game, evaluate, variables, "network alone"), raw_values)]
+    alone = raw_network_player(game, evaluate, variables, "network alone")
+    strengths = [_strength(game, alone, raw_values, positions)]
     if num_simulations:
         search = make_search(game, evaluate, run.config.search.with_simulations(num_simulations))
 
@@ -67,12 +73,12 @@ def check_run(run: RunDirectory, *, num_simulations: int = 64, iteration: int | 
             return search(variables, jax.random.key(0), states).value
 
         player = search_player(search, variables, f"with {num_simulations} simulations")
-        strengths.append(_strength(game, player, searched_values))
+        strengths.append(_strength(game, player, searched_values, positions))
     return strengths
 
 
-def _strength(game: Game, player: Player, values: Any) -> Strength:
-    positions, key = exact.load_positions(game), jax.random.key(0)
+def _strength(game: Game, player: Player, values: Any, positions: SolvedStates | None) -> Strength:
+    key = jax.random.key(0)
     if positions is None:
         games = exact.exhaustive(game, player, key, max_positions=MAX_POSITIONS)
         return Strength(player.name, kept=None, knows_winner=None, games=games)

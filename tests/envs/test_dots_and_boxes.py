@@ -13,7 +13,7 @@ import pytest
 from data import DATA
 
 import envs
-from azjax.evaluate.exact import load_positions
+from azjax.evaluate.exact import solved_states
 from envs._dots_and_boxes_solver import margins
 from envs.dots_and_boxes import DotsAndBoxes, State
 
@@ -191,7 +191,7 @@ def test_solver_agrees_with_negamax(rows, columns):
 
 def test_solver_agrees_with_the_solved_positions():
     game = DotsAndBoxes()
-    solver, positions = game.solver(), load_positions(game)
+    solver, positions = game.solver(), solved_states(game)
     assert solver is not None and positions is not None and len(positions.values) == 1000
     values = jax.vmap(solver.values, in_axes=(None, 0))(solver.table, positions.states)
     np.testing.assert_array_equal(values, np.nan_to_num(positions.values, nan=-np.inf))

@@ -17,7 +17,7 @@ KEY = jax.random.key(0)
 @functools.cache
 def solved(name):
     game = envs.make(name)
-    positions = exact.load_positions(game)
+    positions = exact.solved_states(game)
     assert positions is not None
     return game, positions
 
@@ -58,7 +58,7 @@ def first_legal_player(game):
     [("tic_tac_toe", {}), ("connect_four", {"rows": 5}), ("dots_and_boxes", {"encoding": "pass"})],
 )
 def test_no_positions_for_other_games_or_settings(name, settings):
-    assert exact.load_positions(envs.make(name, **settings)) is None
+    assert exact.solved_states(envs.make(name, **settings)) is None
 
 
 @pytest.mark.parametrize("name, count, share", [("connect_four", 1332, 0.36), ("dots_and_boxes", 1000, None)])
@@ -74,16 +74,6 @@ def test_solved_positions(name, count, share):
         assert decisive == (len(set(signs)) > 1) and outcome == max(signs)
         assert keeps.sum() == signs.count(max(signs))
     assert share is None or abs(exact.kept_result(game, random_player(game), positions, KEY).random - share) < 0.005
-
-
-def test_values_that_do_not_fit_are_refused(tmp_path, monkeypatch):
-    game = envs.make("connect_four")
-    text = '{"settings": {}, "positions": [{"moves": [3], "values": [1, 1, 1, null, 1, 1, 1]}]}'
-    (tmp_path / "solved").mkdir()
-    (tmp_path / "solved" / "connect_four.json").write_text(text)
-    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
-    with pytest.raises(ValueError, match=r"moves \[3\]"):
-        exact.load_positions(game)
 
 
 @pytest.mark.parametrize("name", ["connect_four", "dots_and_boxes"])
@@ -108,9 +98,7 @@ def test_an_illegal_move_keeps_nothing():
     game, positions = solved("connect_four")
     illegal = np.isnan(positions.values)
     some = np.flatnonzero(illegal.any(axis=1) & positions.decisive)
-    some_positions = exact.SolvedPositions(
-        positions.moves[some], positions.values[some], jax.tree.map(lambda x: x[some], positions.states)
-    )
+    some_positions = jax.tree.map(lambda x: x[some], positions)
     player = from_table(some_positions, np.where(illegal, 1.0, -1.0)[some])
     result = exact.kept_result(game, player, some_positions, KEY)
     assert result.positions == len(some) > 0 and result.kept == 0

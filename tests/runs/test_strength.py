@@ -29,7 +29,7 @@ def test_solved_positions(tmp_path):
     alone, searched = check_run(run, num_simulations=8)
     assert [alone.player, searched.player] == ["network alone", "with 8 simulations"]
     assert alone.games is None and alone.kept is not None and searched.kept is not None
-    positions = exact.load_positions(run.config.game)
+    positions = exact.solved_states(run.config.game)
     assert positions is not None and alone.kept.positions == positions.decisive.sum()
     # The lowest legal column is what a uniform policy plays.
     first = np.isnan(positions.values).argmin(axis=1)
