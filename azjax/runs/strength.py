@@ -44,8 +44,8 @@ def require_measure(game: Game) -> SolvedStates | None:
             exact.exhaustive(game, random_player(game), jax.random.key(0), max_positions=MAX_POSITIONS)
         except ValueError as error:
             raise ValueError(
-                f"{game} has no solved positions and is too large to be played out; its networks are measured by games: "
-                "azjax elo; a game of your own can give positions that you have solved by solved_positions()"
+                f"{game} has no solved positions and is too large to be played out; measure its networks by games: "
+                "azjax elo; a game of your own can give positions that you have solved by its solved_positions()"
             ) from error
     return positions
 

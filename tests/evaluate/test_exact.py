@@ -1,15 +1,19 @@
 """Measures of exact strength, against players and enumerations written here."""
 
+import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from own_game import Nim
 
 import envs
 from azjax.evaluate import exact
 from azjax.players import Player, random_player, solver_player
+from envs.connect_four import ConnectFour
 
 KEY = jax.random.key(0)
 
@@ -61,6 +65,16 @@ def test_no_positions_for_other_games_or_settings(name, settings):
     assert exact.solved_states(envs.make(name, **settings)) is None
 
 
+def test_no_positions_for_a_game_derived_from_a_solved_one():
+    """Its rules may be others."""
+
+    class Unlike(ConnectFour):
+        def _legal(self, state):
+            return super()._legal(state)[::-1]
+
+    assert ConnectFour().solved_positions() is not None and exact.solved_states(Unlike()) is None
+
+
 @pytest.mark.parametrize("name, count, share", [("connect_four", 1332, 0.36), ("dots_and_boxes", 1000, None)])
 def test_solved_positions(name, count, share):
     game, positions = solved(name)
@@ -74,6 +88,80 @@ def test_solved_positions(name, count, share):
         assert decisive == (len(set(signs)) > 1) and outcome == max(signs)
         assert keeps.sum() == signs.count(max(signs))
     assert share is None or abs(exact.kept_result(game, random_player(game), positions, KEY).random - share) < 0.005
+
+
+@functools.cache
+def can_win(left):
+    """Whether who moves wins at Nim with 1 to 3 sticks a move, by trying every move."""
+    return any(not can_win(left - take) for take in range(1, min(3, left) + 1))
+
+
+def test_an_own_games_solved_positions():
+    game = Nim(sticks=9)
+    positions = exact.solved_states(game)
+    assert positions is not None and sorted(positions.states.left) == list(range(1, 10))
+    for left, values in zip(positions.states.left.tolist(), positions.values, strict=True):
+        results = [(-1.0 if can_win(left - take) else 1.0) if take <= left else np.nan for take in (1, 2, 3)]
+        np.testing.assert_array_equal(values, results)
+    # With 4 or 8 sticks every move loses, with 1 the only one wins.
+    perfect = exact.kept_result(game, solver_player(game), positions, KEY)
+    assert perfect.kept == perfect.positions == 6 and abs(perfect.random - (1 / 2 + 5 / 3) / 6) < 1e-6
+    first, _ = first_legal_player(game)
+    assert exact.kept_result(game, first, positions, KEY).kept == 2  # taking one leaves 4 or 8
+
+
+def test_the_start_alone_may_be_solved():
+    positions = exact.solved_states(Given(given=(np.zeros((1, 0), int), [[1, -1, -1]])))
+    assert positions is not None and positions.states.left == [5] and positions.keeps.tolist() == [[True, False, False]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Given(Nim):
+    """Nim with the solved positions that a test gives."""
+
+    sticks: int = 5
+    given: Any = dataclasses.field(default=None, compare=False, repr=False)
+
+    def solved_positions(self):
+        return envs.SolvedPositions(*map(np.array, self.given))
+
+
+NAN = np.nan
+
+
+@pytest.mark.parametrize(
+    "moves, values, message",
+    [
+        ([], [], r"moves float64 \(0,\) and values \(0,\), expected integers .*, 3\] of at least one .* return None"),
+        (np.zeros((0, 1), int), np.zeros((0, 3)), r"moves int64 \(0, 1\) .* of at least one position"),
+        ([[0]], [[1, 1]], r"values \(1, 2\), expected .* values \[positions, 3\]"),
+        ([[0], [1]], [[1, 1, 1]], r"moves int64 \(2, 1\) and values \(1, 3\)"),
+        ([[0.0]], [[1, 1, 1]], r"moves float64 \(1, 1\).*expected integers"),
+        (
+            [[0], [1], [2]],
+            [[1, 1, 1], [1, 1, 1], [1, 1, 1]],
+            r"position 2 after \[2\] .* \[0, 1, 2\], legal are \[0, 1\]",
+        ),
+        (
+            [[1, -1]],
+            [[1, NAN, 1]],
+            r"position 0 after \[1\] has values for the actions \[0, 2\], legal are \[0, 1, 2\]",
+        ),
+        ([[2, 1]], [[NAN] * 3], r"position 0 after \[2, 1\] .* \[\], legal are none, the game is over"),
+        (
+            [[0, 0], [2, 2]],
+            [[1, 1, 1]] * 2,
+            r"move 2 is not legal in position 1 after \[2\]; give the moves from the start",
+        ),
+        ([[2, 1, 0]], [[1, 1, 1]], r"move 0 is not legal in position 0 after \[2, 1\]"),
+        ([[3]], [[1, 1, 1]], r"move 3 is not legal in position 0 after \[\]"),
+        ([[-2]], [[1, 1, 1]], r"move -2 is not legal"),
+        ([[-1, 0]], [[1, 1, 1]], r"move 0 is not legal in position 0 after \[-1\].* -1 only after the last"),
+    ],
+)
+def test_solved_positions_that_do_not_fit_the_rules_are_refused(moves, values, message):
+    with pytest.raises(ValueError, match=r"^Given\(sticks=5, most=3\).solved_positions\(\).*" + message):
+        exact.solved_states(Given(given=(moves, values)))
 
 
 @pytest.mark.parametrize("name", ["connect_four", "dots_and_boxes"])

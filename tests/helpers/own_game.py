@@ -1,4 +1,7 @@
-"""A user's own game, loaded as `own_game:Nim`: the smallest file that keeps the contract of `envs.core`."""
+"""A user's own game, loaded as `own_game:Nim`: a small file that keeps the contract of `envs.core`, with perfect play.
+
+`solver` and `solved_positions` may be left out; what is before them may not.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ import dataclasses
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
-from envs import Game, Move
+from envs import Game, Move, SolvedPositions, Solver
 
 
 class State(NamedTuple):
@@ -58,3 +62,21 @@ class Nim(Game[State]):
     def action_to_text(self, state: State, action: int) -> str:
         del state
         return f"take {action + 1}"
+
+    # Who leaves a multiple of most + 1 sticks can leave one again after every answer, and wins.
+
+    def solver(self) -> Solver:
+        return Solver(None, self._values)
+
+    def _values(self, table: None, state: State) -> Float[Array, " actions"]:
+        del table
+        left = state.left - jnp.arange(1, self.most + 1)
+        wins = jnp.where(left % (self.most + 1) == 0, 1.0, -1.0)
+        return jnp.where(self.legal_action_mask(state), wins, -jnp.inf)
+
+    def solved_positions(self) -> SolvedPositions:
+        """Every number of sticks, reached one by one."""
+        moves = np.where(np.tri(self.sticks, self.sticks - 1, k=-1), 0, -1)
+        left = np.arange(self.sticks, 0, -1)[:, None] - np.arange(1, self.most + 1)
+        wins = np.where(left % (self.most + 1) == 0, 1.0, -1.0)
+        return SolvedPositions(moves, np.where(left >= 0, wins, np.nan))
