@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import envs
+from azjax.evaluate.exact import solved_states
 
 GAMES = [envs.make(name) for name in (*envs.available(), "own_game:Nim")] + [
     envs.make("connect_four", rows=4, columns=9),
@@ -29,6 +30,12 @@ GAMES = [envs.make(name) for name in (*envs.available(), "own_game:Nim")] + [
 MAX_PLIES = 128  # longer games are checked as far as this
 LANES = 16
 every_game = pytest.mark.parametrize("game", GAMES, ids=repr)
+solved_games = pytest.mark.parametrize(
+    "game", [game for game in GAMES if game.solved_positions() is not None], ids=repr
+)
+games_with_a_solver = pytest.mark.parametrize(
+    "game", [game for game in GAMES if type(game).solver is not envs.Game.solver], ids=repr
+)
 
 
 class Record(NamedTuple):
@@ -218,6 +225,40 @@ def test_symmetries(game):
     assert len({symmetry.actions.tobytes() for symmetry in game.symmetries}) == len(game.symmetries)
 
 
+@solved_games
+def test_solved_positions(game):
+    """They fit the rules, an action that ends the game is worth what it brings, and the solver agrees."""
+    positions = solved_states(game)  # refuses moves and values that do not fit
+    assert positions is not None and positions.decisive.any()
+
+    def step_all(state):
+        return jax.vmap(game.step, (None, 0))(state, jnp.arange(game.num_actions))[1]
+
+    transition = jax.tree.map(np.asarray, jax.jit(jax.vmap(step_all))(positions.states))
+    signs = np.sign(positions.values)
+    last = transition.terminated & ~np.isnan(signs)
+    np.testing.assert_array_equal(signs[last], transition.reward[last])
+    if (solver := game.solver()) is not None:
+        values = jax.jit(jax.vmap(solver.values, (None, 0)))(solver.table, positions.states)
+        np.testing.assert_array_equal(np.sign(values), np.nan_to_num(signs, nan=-1))
+
+
+@games_with_a_solver
+def test_solver(game):
+    """In random games, a move is worth what it brings at the end of the game, and the best answer's value before."""
+    solver = game.solver()
+    assert solver is not None
+    played = jax.tree.map(lambda x: x[:, 0], record(game))  # without the games' images
+    values = jax.jit(jax.vmap(jax.vmap(solver.values, (None, 0)), (None, 0)))
+    before, after = (np.asarray(values(solver.table, state)) for state in (played.state, played.next_state))
+    np.testing.assert_array_equal(np.isneginf(before), ~played.mask)
+    value = np.sign(np.take_along_axis(before, played.action[..., None], axis=-1)[..., 0])
+    answered = played.transition.discount * np.sign(after.max(axis=-1))
+    brought = np.where(played.transition.terminated, played.transition.reward, answered)
+    running = ~played.state.terminated
+    np.testing.assert_array_equal(value[running], brought[running])
+
+
 @every_game
 def test_eager_equals_batch_under_jit(game):
     played = record(game)
@@ -246,18 +287,22 @@ def test_text(game):
 
 
 def test_importing_starts_no_backend():
-    """Importing every game and reading its numbers works where no backend can start; playing does not."""
+    """Importing every game and reading its numbers works where no backend can start, and opens no file; so does asking
+    for its solved positions, which opens theirs. Playing does not work."""
     program = """
-import envs
-for name in envs.available():
-    game = envs.make(name)
+import envs, sys
+files = []
+sys.addaudithook(lambda event, args: event == "open" and str(args[0]).endswith(".json") and files.append(args[0]))
+games = [envs.make(name) for name in envs.available()]
+for game in games:
     game.num_actions, game.max_legal_actions, game.max_moves, game.observation_shape, game.symmetries, hash(game)
-print("read", len(envs.available()))
+print("read", len(games), len(files))
+print("solved", sum(game.solved_positions() is not None for game in games), len(files))
 envs.make("connect_four").init()
 """
     environment = {**os.environ, "JAX_PLATFORMS": "nonsense", "PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
-    assert run.stdout == f"read {len(envs.available())}\n", run.stderr
+    assert run.stdout == f"read {len(envs.available())} 0\nsolved 2 2\n", run.stderr
     assert "nonsense" in run.stderr and run.returncode != 0
 
 
