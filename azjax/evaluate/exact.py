@@ -169,7 +169,8 @@ def _choose(player: Player, key: Array, states: Any, batch: int) -> np.ndarray:
     """The player's actions in all `states`."""
     count = len(jax.tree.leaves(states)[0])
     keys = iter(jax.random.split(key, -(-count // batch)))
-    return _in_batches(lambda part: _act(player.act, player.params, next(keys), part), states, batch)
+    seat = player.act, player.init_memory
+    return _in_batches(lambda part: _act(seat, player.params, next(keys), part), states, batch)
 
 
 def _in_batches(function: Callable[[Any], Any], arrays: Any, batch: int) -> Any:
@@ -188,8 +189,12 @@ def _rows(arrays: Any, index: np.ndarray) -> Any:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _act(act, params, key, states):
-    return act(params, key, states)
+def _act(seat, params, key, states):
+    """What a player does in states that it has not seen before: one that remembers begins anew."""
+    act, init_memory = seat
+    if init_memory is None:
+        return act(params, key, states)
+    return act(params, key, states, init_memory(params, states))[0]
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -41,9 +41,7 @@ def rate_run(
     anchors = [random_player(run.config.game, ANCHOR), *others]
     names = [player.name for player in (*players.values(), *anchors)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(
-            f"two players are named {twice[0]!r}; give your own player another name than {', '.join(names)}"
-        )
+        raise ValueError(f"two players are named {twice[0]!r}; give your own player a name of its own")
     key = jax.random.key(run.config.seed + 1)
     played = _read_matches(run, settings)
     for a, b, number in _pairings(players, anchors):

@@ -124,8 +124,8 @@ def train_run(run: RunDirectory, reporter: Reporter) -> Outcome:
 
 
 def require_trainable(config: Config) -> None:
-    """Raises ValueError, with what to do, for a run that makes no sense or does not fit on this machine: settings, start
-    positions, optimiser, a network of one's own, memory. Nothing is computed, and nothing written."""
+    """Raises ValueError, with what to do, for a run that makes no sense here or does not fit on this machine: settings,
+    start positions, optimiser, a network of one's own, memory. Nothing is computed, and nothing written."""
     try:
         devices = jax.devices()
     except RuntimeError as error:  # JAX_PLATFORMS names what isn't there

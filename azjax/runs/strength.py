@@ -9,10 +9,8 @@ import numpy as np
 
 from azjax.evaluate import exact
 from azjax.evaluate.exact import ExhaustiveResult, Kept, SolvedStates
-from azjax.network import make_network
-from azjax.players import Player, random_player, raw_network_player, search_player
+from azjax.players import TrainedNetwork, random_player
 from azjax.runs.directory import RunDirectory
-from azjax.search import make_search
 from envs.core import Game
 
 MAX_POSITIONS = 20_000
@@ -55,36 +53,21 @@ def check_run(run: RunDirectory, *, num_simulations: int = 64, iteration: int | 
 
     Raises ValueError for a game without a measure, RunError if there is no such network.
     """
-    game = run.config.game
-    positions = require_measure(game)
-    variables = run.load_network(iteration).variables
-    evaluate = make_network(game, run.config.network).evaluate
-    observe = jax.vmap(game.observe)
-
-    def raw_values(variables: Any, states: Any) -> jax.Array:
-        return evaluate(variables, observe(states))[1]
-
-    alone = raw_network_player(game, evaluate, variables, "network alone")
-    strengths = [_strength(game, alone, raw_values, positions)]
-    if num_simulations:
-        search = make_search(game, evaluate, run.config.search.with_simulations(num_simulations))
-
-        def searched_values(variables: Any, states: Any) -> jax.Array:
-            return search(variables, jax.random.key(0), states).value
-
-        player = search_player(search, variables, f"with {num_simulations} simulations")
-        strengths.append(_strength(game, player, searched_values, positions))
-    return strengths
+    positions = require_measure(run.config.game)
+    network = run.load_network(iteration)
+    budgets = [0, num_simulations] if num_simulations else [0]
+    return [_strength(network, positions, num_simulations=budget) for budget in budgets]
 
 
-def _strength(game: Game, player: Player, values: Any, positions: SolvedStates | None) -> Strength:
-    key = jax.random.key(0)
+def _strength(network: TrainedNetwork, positions: SolvedStates | None, *, num_simulations: int) -> Strength:
+    name = f"with {num_simulations} simulations" if num_simulations else "network alone"
+    player, key = network.player(num_simulations=num_simulations), jax.random.key(0)
     if positions is None:
-        games = exact.exhaustive(game, player, key, max_positions=MAX_POSITIONS)
-        return Strength(player.name, kept=None, knows_winner=None, games=games)
-    kept = exact.kept_result(game, player, positions, key)
-    predicted = np.asarray(jax.jit(values)(player.params, positions.states))
-    return Strength(player.name, kept, exact.knows_winner(predicted, positions), games=None)
+        games = exact.exhaustive(network.game, player, key, max_positions=MAX_POSITIONS)
+        return Strength(name, kept=None, knows_winner=None, games=games)
+    kept = exact.kept_result(network.game, player, positions, key)
+    predicted = np.asarray(network.values(positions.states, num_simulations=num_simulations))
+    return Strength(name, kept, exact.knows_winner(predicted, positions), games=None)
 
 
 def table(strengths: list[Strength]) -> str:
