@@ -1,4 +1,4 @@
-"""The tests' data: positions from public bug reports with their right answers, move counts, solved positions."""
+"""The tests' data: cases from public bug reports with their right answers, move counts, solved positions."""
 
 import json
 from pathlib import Path
