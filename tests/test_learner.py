@@ -64,7 +64,7 @@ def test_loss_is_the_papers():
 
 
 def test_illegal_logits_get_no_gradient():
-    """TR-06."""
+    """Law 12 and TR-06."""
     batch = learner.make_batch(GAME, LearnerConfig(), samples(), jax.random.key(0))
 
     def policy_loss(logits):
@@ -77,7 +77,7 @@ def test_illegal_logits_get_no_gradient():
 
 
 def test_symmetry_turns_observation_mask_and_policy_together():
-    """Each augmented row equals the row of the turned position; all symmetries occur."""
+    """Law 11: each augmented row equals the row of the turned position; all symmetries occur."""
     game = envs.make("gomoku", size=6, in_row=4)
     states = jax.vmap(lambda a, b: game.step(game.step(game.init(), a)[0], b)[0])(
         jnp.arange(32, dtype=jnp.int32), jnp.arange(1, 33, dtype=jnp.int32)

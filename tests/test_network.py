@@ -40,6 +40,7 @@ def test_first_policy_is_uniform_and_first_value_zero():
 
 @pytest.mark.parametrize("normalisation", ["batch", "layer"])
 def test_a_row_does_not_depend_on_its_companions(normalisation):
+    """Law 13."""
     config = dataclasses.replace(SMALL, normalisation=normalisation)
     evaluate = jax.jit(make_network(GAME, config).evaluate)
     variables = trained(config)

@@ -207,7 +207,7 @@ def test_illegal_action_loses(game):
 
 @every_game
 def test_symmetries(game):
-    """Playing the images of the actions gives the image of the game."""
+    """Law 11: playing the images of the actions gives the image of the game."""
     played = record(game)
     for index, symmetry in enumerate(game.symmetries):
         image = symmetry.actions
@@ -261,6 +261,7 @@ def test_solver(game):
 
 @every_game
 def test_eager_equals_batch_under_jit(game):
+    """Law 10."""
     played = record(game)
     for state, index in some_positions(game):
         at = functools.partial(jax.tree.map, lambda x: x[index])  # noqa: B023

@@ -51,6 +51,7 @@ POOL = simulate(STRENGTHS, 30, advantage=40.0, draw_elo=80.0)
 
 
 def test_only_differences_from_the_anchor_mean_anything():
+    """Law 14, with other anchors."""
     one, two = rate(POOL, anchor="a"), rate(POOL, anchor="c", anchor_elo=1000.0)
     np.testing.assert_allclose(two.elo, one.elo - one.elo[one.index("c")] + 1000, atol=1e-6)
     for ratings, anchor, fixed in ((one, "a", 0), (two, "c", 1000)):
@@ -59,6 +60,7 @@ def test_only_differences_from_the_anchor_mean_anything():
 
 
 def test_names_carry_no_meaning():
+    """Law 14, with other names in another order."""
     other = dict(zip("abcd", "wzxy", strict=True))
     one = rate(POOL, anchor="b")
     two = rate([PairCount(other[r.first], other[r.second], *r[2:]) for r in reversed(POOL)], anchor="z")

@@ -70,6 +70,7 @@ def searching(selection, max_depth, *, ours):
 
 @pytest.mark.parametrize("selection, max_depth", [*((name, None) for name in SELECTIONS), ("gumbel", 3), ("puct", 2)])
 def test_trees_equal_those_of_mctx(selection, max_depth):
+    """Law 5: tree for tree, for every policy and depth."""
     states = random_states(BOXES, LANES, BOXES.max_moves - 2)
     ours, theirs = (searching(selection, max_depth, ours=which)(states) for which in (True, False))
     for name in ("parents", "action_from_parent", "children_index", "children_visits", "node_visits"):
@@ -123,6 +124,7 @@ def wide_copies_in_loops(hlo) -> list[str]:
 
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_no_array_as_wide_as_the_actions_is_copied_inside_the_loop(selection):
+    """Law 5: in the compiled body of the loop, for every policy."""
     states = random_states(BOXES, LANES, BOXES.max_moves - 2)
     hlo: Any = searching(selection, None, ours=True).lower(states).compile().as_text()
     assert re.search(rf"\[{SHAPE}\]", hlo) and " while(" in hlo

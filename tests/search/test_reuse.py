@@ -81,7 +81,7 @@ def test_going_on_after_two_moves_equals_the_continued_search(game, kept):
 
 
 def test_a_position_that_the_last_tree_does_not_hold_starts_afresh():
-    """A new game, and a reply that was never expanded: as if there had been no tree."""
+    """Law 7, where nothing is to be continued: a new game, and a reply that was never expanded."""
     search, run = reusing(CONNECT_FOUR)
     states = random_states(CONNECT_FOUR, 8, 20)
     _, memory = run(NOTHING, jax.random.key(0), states, None, search.init_memory(NOTHING, states))

@@ -1,4 +1,4 @@
-"""The search: laws 2, 3 and 8, signs against exact values, and positions with one right move."""
+"""The search: laws 2, 3, 8 and 9, signs against exact values, and positions with one right move."""
 
 import functools
 
@@ -34,7 +34,7 @@ BOXES = envs.make("dots_and_boxes", rows=2, columns=2)
 @either_policy
 @pytest.mark.parametrize("game", [TIC_TAC_TOE, CONNECT_FOUR, BOXES], ids=lambda game: game.name)
 def test_no_visit_falls_on_an_illegal_action_at_the_root(game, policy):
-    """SE-04."""
+    """Law 2 at the root, and SE-04."""
     states = random_states(game, 1_000, game.max_moves - 1)
     legal = jax.vmap(game.legal_action_mask)(states)
     found = searching(policy, game, hashed(game.num_actions), 24, explore=True)(NOTHING, jax.random.key(0), states)

@@ -68,7 +68,7 @@ def test_gather_and_scatter_are_inverse_on_legal_actions():
 
 @pytest.mark.parametrize("symmetries", [False, True])
 def test_loss_and_gradient_on_slots_equal_those_of_the_full_width(symmetries):
-    """The same samples, turned alike, with targets in slots and in full."""
+    """Law 6 up to the loss: the same samples, turned alike, with targets in slots and in full."""
     states, narrow = found(SLOTS, "puct")
     targets = {
         SLOTS: narrow.action_weights,
