@@ -127,6 +127,11 @@ def test_nothing_private_or_gone(path: Path):
     assert "mctx._src" not in text, "use mctx's public functions"
 
 
+@each([path for path in SOURCES if path.is_relative_to(ROOT / "tests") and path != Path(__file__)])
+def test_no_oracle_goes_missing_unseen(path: Path):
+    assert "importorskip" not in path.read_text(), "import it plainly, and have the extra `test` install it"
+
+
 def test_no_file_names_a_registry_or_a_path_of_this_machine():
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -7,6 +7,7 @@ import re
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 import pytest
 from data import CASES
 from go_games import LONG, random_games
@@ -117,7 +118,6 @@ def test_reference(size, lanes, superko, suicide):
 )
 def test_openspiel(size, lanes):
     """OpenSpiel's Go has simple ko and no suicide; it ends a game when a board comes again."""
-    pyspiel = pytest.importorskip("pyspiel")
     game, komi = Go(size, komi=6.5, superko="simple"), 6.5
     oracle = pyspiel.load_game(f"go(board_size={size},komi={komi})")
     games, finished = random_games(game, lanes, seed=3), 0

@@ -7,6 +7,7 @@ import json
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 import pytest
 from data import DATA
 
@@ -64,7 +65,6 @@ def openspiel_actions(game: envs.Game, player: int) -> np.ndarray:
     ids=lambda value: value if isinstance(value, str) and "(" in value else None,
 )
 def test_openspiel(name, settings, oracle):
-    pyspiel = pytest.importorskip("pyspiel")
     game, reference = envs.make(name, **settings), pyspiel.load_game(oracle)
     masks, players, actions, transitions = random_games(game)
     theirs = [openspiel_actions(game, player) for player in (0, 1)]

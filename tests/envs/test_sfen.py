@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from data import CASES
+from shogi_oracle import cshogi
 
 from envs.notation import sfen
 from envs.shogi import Shogi
@@ -17,7 +18,6 @@ _step, _mask = jax.jit(GAME.step), jax.jit(GAME.legal_action_mask)
 
 
 def test_positions_come_back_as_they_were():
-    cshogi = pytest.importorskip("cshogi")
     state, generator = GAME.init(), np.random.default_rng(1)
     assert GAME.to_text(state) == sfen.START
     board, moves = cshogi.Board(), []

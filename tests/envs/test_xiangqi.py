@@ -22,6 +22,7 @@ from xiangqi_games import (
     legal_mask,
     moved,
     planes,
+    pyffish,
     pyffish_moves,
     random_games,
     text,
@@ -149,7 +150,6 @@ def test_pyffish(number):
     Its other draw comes at 100 half-moves, and it looks for perpetual chase, which we don't: in these games it finds
     none where a position is there for the third time.
     """
-    pyffish = pytest.importorskip("pyffish")
     for game in random_games(NUM_GAMES)[:: NUM_GAMES // number]:
         moves = [text(ply.action, i % 2) for i, ply in enumerate(game.plies)]
         for i, ply in enumerate(game.plies):
@@ -193,7 +193,6 @@ def test_deep_perft():
 @pytest.mark.parametrize("number", [8, pytest.param(100, marks=LONG)])
 def test_perft_of_random_positions(number):
     """Against Fairy-Stockfish's."""
-    pyffish = pytest.importorskip("pyffish")
     games = [game for game in random_games(NUM_GAMES) if len(game.plies) > 40]
     for i, game in enumerate(games[:number]):
         fen = game.plies[(37 * i + 20) % len(game.plies)].fen
@@ -231,7 +230,6 @@ def random_positions(number: int) -> list[tuple[np.ndarray, int]]:
 @pytest.mark.parametrize("number", [1_500, pytest.param(30_000, marks=LONG)])
 def test_random_positions(number):
     """Legal moves and check against Fairy-Stockfish, in positions that no game leads to."""
-    pytest.importorskip("pyffish")
     positions = random_positions(number)
 
     @jax.jit

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from data import CASES
-from xiangqi_games import START, XIANGQI, encode, legal_mask, legal_moves, moved, pyffish_moves, step
+from xiangqi_games import START, XIANGQI, encode, legal_mask, legal_moves, moved, pyffish, pyffish_moves, step
 
 from envs.notation import xiangqi as notation
 from envs.xiangqi import State, Xiangqi
@@ -114,7 +114,6 @@ def test_perpetual_check_of_the_side_that_did_not_move_last():
 def test_mutual_perpetual_check_is_a_draw():
     """Every move of both is a check: the horses go to and from the lines of both cannons, where one is a screen."""
     fen, moves = "5k3/9/9/9/9/9/9/7N1/4K2nc/5C3 w - - 0 1", ["h3f2", "h2f3", "f2h3", "f3h2"]
-    pyffish = pytest.importorskip("pyffish")
     state, played = XIANGQI.from_text(fen), []
     for move in moves * 2:
         assert not state.terminated
@@ -132,7 +131,6 @@ def test_perpetual_chase_is_a_draw():
     *before, last = moves.split()
     state = moved(XIANGQI.from_text(fen), " ".join(before))
     assert reward(state, last) == 0.0 and XIANGQI.termination(moved(state, last)) == "threefold repetition"
-    pyffish = pytest.importorskip("pyffish")
     assert pyffish.is_optional_game_end("xiangqi", fen, moves.split()) == (True, -32_000)
     fen, move = second.removeprefix("pinned chaser ").split(" moves ")
     state = moved(XIANGQI.from_text(f"{fen} w"), move)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import random
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
-import pytest
 
 from envs.xiangqi import State, Xiangqi
 
+pyffish: Any = importlib.import_module("pyffish")  # compiled: it has no types
 XIANGQI = Xiangqi()
 GAME = Xiangqi(max_plies=300)
 ORACLE = pyspiel.load_game("xiangqi")
@@ -145,7 +146,6 @@ def legal_moves(fen: str) -> set[str]:
 
 def pyffish_moves(fen: str) -> list[str]:
     """Fairy-Stockfish's."""
-    pyffish = pytest.importorskip("pyffish")
     return pyffish.legal_moves("xiangqi", fen, [])
 
 
