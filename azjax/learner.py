@@ -150,6 +150,7 @@ def _average(new: Variables, old: Variables, keep: float) -> Variables:
     """The running average of what are real numbers; counters and random keys are the newest."""
 
     def average(new: Array, old: Array) -> Any:
-        return optax.incremental_update(new, old, 1 - keep) if jnp.issubdtype(new.dtype, jnp.floating) else new
+        # A step of `keep` from the new to the old: in this order it rounds as runs of 0.1.0 did.
+        return optax.incremental_update(old, new, keep) if jnp.issubdtype(new.dtype, jnp.floating) else new
 
     return jax.tree.map(average, new, old)

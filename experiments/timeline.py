@@ -15,7 +15,6 @@ import envs
 from azjax import config as configs
 from azjax.cli import use_cache
 from azjax.config.presets import preset
-from azjax.evaluate import bayeselo
 from azjax.evaluate.arena import DuplicateGamesWarning, play_match
 from azjax.players import Player
 from azjax.runs.directory import RunDirectory
@@ -92,7 +91,7 @@ def print_elo(run: RunDirectory, *, smoke: bool) -> None:
     """Rates the run's networks and the random player, and prints the table; the curve is in the run's directory."""
     settings = {"games": 2, "max_networks": 2, "num_simulations": 2} if smoke else {"games": 64, "max_networks": 12}
     ratings = rate_run(run, dataclasses.replace(run.config.rating, **settings))
-    print(f"{bayeselo.table(ratings)}\nthe curve: {run.path / 'elo.png'}", flush=True)
+    print(f"{ratings.table()}\nthe curve: {run.path / 'elo.png'}", flush=True)
 
 
 def print_match(game: envs.Game, first: Player, second: Player, *, games: int, opening_plies: int) -> None:

@@ -68,7 +68,7 @@ def test_illegal_logits_get_no_gradient():
     batch = learner.make_batch(GAME, LearnerConfig(), samples(), jax.random.key(0))
 
     def policy_loss(logits):
-        network = NETWORK._replace(train=lambda params, stats, x: (logits, jnp.zeros(16), stats))
+        network = NETWORK._replace(learn=lambda params, stats, x: (logits, jnp.zeros(16), stats))
         return learner.loss(network, LearnerConfig(), {}, {}, batch)[0]
 
     gradient = jax.grad(policy_loss)(jnp.ones((16, 7)))

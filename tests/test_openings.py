@@ -115,7 +115,7 @@ def test_the_command_line_reads_a_file(tmp_path, monkeypatch, capsys):
     kept = RunDirectory.open(tmp_path / "run").config.selfplay.starts
     assert kept == ("startpos", "startpos moves a1", "startpos moves b2 a1")
     capsys.readouterr()
-    for bad, message in (("@nothing.txt", "selfplay.starts: cannot read nothing.txt"), ("there", "start position 1: ")):
+    for bad, message in (("@nothing.txt", "start positions: cannot read nothing.txt"), ("there", "start position 1: ")):
         status = cli.main(["train", "tic_tac_toe", "--run-dir", "other", "--selfplay.starts", bad])
         assert status == 2 and message in capsys.readouterr().err
     assert not (tmp_path / "other").exists()

@@ -79,6 +79,4 @@ def print_ratings(console: Console, ratings: Ratings) -> None:
 
         console.print(ratings_table(ratings))
     else:
-        from azjax.evaluate.bayeselo import table
-
-        say(console, table(ratings))
+        say(console, ratings.table())

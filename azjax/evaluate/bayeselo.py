@@ -70,6 +70,29 @@ class Ratings:
             for i in order
         ]
 
+    def table(self) -> str:
+        """The ratings as text for the terminal, the strongest first."""
+        lines = [("player", "elo", "95 % interval", "games", "score")]
+        for row in self.rows():
+            interval = f"{row['low']:.0f} to {row['high']:.0f}" if row["elo"] is not None else "not connected"
+            lines.append(
+                (
+                    row["name"],
+                    "-" if row["elo"] is None else f"{row['elo']:.0f}",
+                    "fixed" if row["name"] == self.anchor else interval,
+                    f"{row['games']:.0f}",
+                    "-" if row["score"] is None else f"{100 * row['score']:.1f} %",
+                )
+            )
+        first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
+        text = [
+            "  ".join(
+                [line[0].ljust(first), *(cell.rjust(width) for cell, width in zip(line[1:], others, strict=True))]
+            )
+            for line in lines
+        ]
+        return "\n".join([*text, f"moving first is worth {self.advantage:.0f}, draw_elo {self.draw_elo:.0f}"])
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, fit for JSON."""
         return {
@@ -155,51 +178,6 @@ def pair_counts(games: Iterable[tuple[str, str, int]]) -> list[PairCount]:
         PairCount(first, second, *(seen[first, second, result] for result in (1, 0, -1)))
         for first, second in dict.fromkeys(key[:2] for key in seen)
     ]
-
-
-def score(wins: int, draws: int, losses: int) -> float:
-    """Share of the points, a draw being half a point, in [0, 1]. Raises ValueError without games."""
-    games = wins + draws + losses
-    if not games:
-        raise ValueError("no games, so there is no score")
-    return (wins + draws / 2) / games
-
-
-def score_to_elo(score: float) -> float:
-    """The Elo difference at which this score is expected without draws, 400 log10(s / (1 - s)); infinite at 0 and 1."""
-    if not 0 <= score <= 1:
-        raise ValueError(f"got a score of {score}; it must lie between 0 and 1")
-    return float(_ELO * scipy.special.logit(score))
-
-
-def likelihood_of_superiority(wins: int, losses: int) -> float:
-    """The posterior probability that a decisive game is more often won than lost, from a uniform prior.
-
-    It is P(p > 1/2) for p ~ Beta(wins + 1, losses + 1). Draws carry no information about it; 0.5 without any game.
-    """
-    return float(scipy.special.betainc(losses + 1, wins + 1, 0.5))
-
-
-def table(ratings: Ratings) -> str:
-    """The ratings as text for the terminal, the strongest first."""
-    lines = [("player", "elo", "95 % interval", "games", "score")]
-    for row in ratings.rows():
-        interval = f"{row['low']:.0f} to {row['high']:.0f}" if row["elo"] is not None else "not connected"
-        lines.append(
-            (
-                row["name"],
-                "-" if row["elo"] is None else f"{row['elo']:.0f}",
-                "fixed" if row["name"] == ratings.anchor else interval,
-                f"{row['games']:.0f}",
-                "-" if row["score"] is None else f"{100 * row['score']:.1f} %",
-            )
-        )
-    first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
-    text = [
-        "  ".join([line[0].ljust(first), *(cell.rjust(width) for cell, width in zip(line[1:], others, strict=True))])
-        for line in lines
-    ]
-    return "\n".join([*text, f"moving first is worth {ratings.advantage:.0f}, draw_elo {ratings.draw_elo:.0f}"])
 
 
 def write_csv(path: str | os.PathLike[str], ratings: Ratings) -> None:

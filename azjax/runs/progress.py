@@ -131,6 +131,30 @@ class PlainReporter:
             self.message(rating_text(newest))
 
 
+class SilentReporter:
+    """Says nothing."""
+
+    def __enter__(self) -> SilentReporter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def begin(self, run: RunDirectory, iteration: int, minutes: float) -> None:
+        pass
+
+    def iteration(self, metrics: dict[str, float | int]) -> None:
+        pass
+
+    def message(self, text: str) -> None:
+        pass
+
+    def rated(self, ratings: bayeselo.Ratings) -> None:
+        pass
+
+
 class RichReporter:
     """A live display: a bar with the time left, and below it what the run does and how well."""
 

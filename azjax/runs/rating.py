@@ -24,7 +24,7 @@ ANCHOR = "random"
 
 def rate_run(
     run: RunDirectory,
-    settings: RatingConfig,
+    settings: RatingConfig | None = None,
     *,
     others: Sequence[Player | Thinker] = (),
     report: Callable[[str], None] = lambda line: None,
@@ -32,10 +32,11 @@ def rate_run(
     """Rates a run's networks, the random player being 0, and writes ratings.csv, ratings.json and elo.png into the run.
 
     Every network meets the random player, its next neighbours and the `others`, players of any kind with names of their
-    own; matches already in matches.jsonl that were played with the same settings are not played again. `report` is told
-    of every match when it is on disk. Raises RunError if there is no usable network, ValueError for a name that two
-    players have.
+    own; matches already in matches.jsonl that were played with the same settings are not played again. Without
+    `settings` the run's own are taken. `report` is told of every match when it is on disk. Raises RunError if there is
+    no usable network, ValueError for a name that two players have.
     """
+    settings = run.config.rating if settings is None else settings
     networks = _load(run, spaced(run.network_iterations(), settings.max_networks))
     players = {i: n.player(num_simulations=settings.num_simulations) for i, n in networks.items()}
     anchors = [random_player(run.config.game, ANCHOR), *others]

@@ -26,7 +26,7 @@ from azjax.runs.directory import RunDirectory
 ROOT = Path(__file__).parents[2]
 TINY = ["--devices", "1", "--minutes", "0"] + [
     word
-    for name, value in flatten(merge(CHANGES, {"rating": {"games": 4, "num_simulations": 2}})).items()
+    for name, value in flatten(merge(CHANGES, {"rating": {"every": 0, "games": 4, "num_simulations": 2}})).items()
     for word in (f"--{name}", str(value))
 ]
 
@@ -198,8 +198,8 @@ def test_bad_input_about_a_run(azjax, run):
     before = (run / "config.json").read_text()
     assert "seed: 0 -> 3" in error("train", "--resume", run, "--seed", 3)
     assert "network.channels: 4 -> 32" in error("train", "tic_tac_toe", "--run-dir", run)
-    assert "rating.games=5 must be even" in error("train", "--resume", run, "--rating.games", 5)
-    assert "rating.games=5 must be even" in error("elo", run, "--games", 5)
+    assert "rating.games must be a multiple of 2, got 5" in error("train", "--resume", run, "--rating.games", 5)
+    assert "rating.games must be a multiple of 2, got 5" in error("elo", run, "--games", 5)
     assert "no network of iteration 5; it has those of 0 3 6" in error("check", run, "--iteration", 5)
     assert "no network of iteration 5" in error("play", run, "--iteration", 5)
     assert "--num-simulations must be at least 0" in error("play", run, "--num-simulations", -1)

@@ -260,6 +260,17 @@ def match_of(*results: int) -> MatchResult:
     return MatchResult(("A", "B"), len(results), wins, draws, losses, Tally(0, 0, 0), Tally(0, 0, 0), 0, 0, records)
 
 
+def test_draws_count_half():
+    """EV-02: 40 draws are a half, and 6 won and 4 lost beside 390 draws are next to it, whatever the decisive say."""
+    for wins, draws, losses, score in ((0, 40, 0, 0.5), (6, 390, 4, 0.5025)):
+        results = [1] * wins + [0] * draws + [-1] * losses
+        records = [GameRecord("ab"[i % 2], "ba"[i % 2], r * (-1) ** i, False, 0, []) for i, r in enumerate(results)]
+        tally, nothing = Tally(wins, draws, losses), Tally(0, 0, 0)
+        result = MatchResult(("a", "b"), len(results), *tally, nothing, nothing, 1, 0, records)
+        low, high = result.interval()
+        assert result.score() == score and low < 0.5 < high < 0.55
+
+
 def test_error_bar_follows_the_pairs():
     """If the first player always wins, 100 pairs all score a half: far more certain than 200 independent games."""
     same = match_of(*[1, -1] * 100)

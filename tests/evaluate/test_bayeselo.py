@@ -107,7 +107,6 @@ def test_clean_sweep_is_finite_and_grows_with_the_games():
 def test_two_players_without_draws_and_prior():
     ratings = rate([PairCount("a", "b", 60, 0, 40)], anchor="b", prior_draws=1e-6, advantage=0.0, draw_elo=0.0)
     assert ratings.elo[0] == pytest.approx(400 * np.log10(60 / 40), abs=1e-4)
-    assert ratings.elo[0] == pytest.approx(bayeselo.score_to_elo(0.6), abs=1e-4)
     # The information about the log odds of 100 games is 100 p (1 - p).
     deviation = 400 / np.log(10) / np.sqrt(100 * 0.6 * 0.4)
     assert ratings.high[0] - ratings.elo[0] == pytest.approx(1.95996 * deviation, rel=1e-4)
@@ -131,20 +130,6 @@ def test_draw_elo_between_equals():
     """Half of the games drawn, a quarter won: f(-draw_elo) = 1 / 4."""
     ratings = rate([PairCount("a", "b", 100, 200, 100)], anchor="a", prior_draws=1e-6, advantage=0.0)
     assert ratings.draw_elo == pytest.approx(400 * np.log10(3), abs=0.01)
-
-
-def test_score_helpers():
-    assert bayeselo.score(0, 40, 0) == 0.5  # EV-02: below a gate of 0.55
-    assert bayeselo.score(6, 390, 4) == 0.5025
-    assert bayeselo.score_to_elo(0.5) == 0 and bayeselo.score_to_elo(10 / 11) == pytest.approx(400)
-    assert bayeselo.score_to_elo(1.0) == np.inf and bayeselo.score_to_elo(0.0) == -np.inf
-    assert bayeselo.likelihood_of_superiority(0, 0) == 0.5
-    assert bayeselo.likelihood_of_superiority(1, 0) == 0.75
-    assert bayeselo.likelihood_of_superiority(6, 4) == pytest.approx(0.7256, abs=1e-4)
-    with pytest.raises(ValueError, match="no games"):
-        bayeselo.score(0, 0, 0)
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        bayeselo.score_to_elo(1.2)
 
 
 # --- oracles ---
@@ -217,7 +202,7 @@ def test_unconnected_players_get_no_number(tmp_path):
     np.testing.assert_allclose(ratings.elo[:4], rate(POOL, anchor="a").elo, atol=1e-6)
     players = {row["name"]: row for row in json.loads(json.dumps(ratings.to_dict(), allow_nan=False))["players"]}
     assert players["x"]["elo"] is None and players["x"]["games"] == 6
-    assert "not connected" in bayeselo.table(ratings)
+    assert "not connected" in ratings.table()
     bayeselo.write_csv(tmp_path / "ratings.csv", ratings)
     with open(tmp_path / "ratings.csv", newline="") as file:
         rows = list(csv.DictReader(file))

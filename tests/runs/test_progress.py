@@ -43,7 +43,7 @@ RATINGS = bayeselo.rate(
 
 def pace_of(marks, **limits):
     """The pace after iterations that ended at these times: (clock, iteration, minutes)."""
-    pace = Pace(tiny_config({"run": limits}), iteration=0, minutes=0.0)
+    pace = Pace(tiny_config(limits), iteration=0, minutes=0.0)
     for clock, iteration, minutes in marks:
         pace.add(iteration=iteration, minutes=minutes, clock=clock)
     return pace
