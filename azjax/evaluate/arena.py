@@ -303,7 +303,7 @@ def _chooser(player: Player | Thinker, states: Any) -> Callable[[Array, Any, np.
         def think(key: Array, states: Any, waits: np.ndarray) -> np.ndarray:
             actions = np.zeros(len(waits), np.int32)
             for row in np.flatnonzero(waits):
-                state = jax.tree.map(operator.itemgetter(row), states)
+                state = jax.tree.map(jnp.asarray, jax.tree.map(operator.itemgetter(row), states))
                 actions[row] = player.think(state, jax.random.fold_in(key, row)).action
             return actions
 

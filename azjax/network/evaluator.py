@@ -100,14 +100,14 @@ def _of_nnx(build: Callable[[nnx.Rngs], Any]) -> Evaluator:
         _, params, rest = nnx.split(build_from(key), nnx.Param, ...)
         return Variables(nnx.as_pure(params), nnx.as_pure(rest))
 
-    def run(model: Any, observations: Array, *, train: bool) -> Output:
+    def run(model: Any, observations: Array, *, train: bool) -> Any:
         observations = observations.astype(jnp.float32)
         if _takes_train(model):
             return _float32(model(observations, train=train))
         model.train() if train else model.eval()
         return _float32(model(observations))
 
-    def evaluate(variables: Variables, observations: Array) -> Output:
+    def evaluate(variables: Variables, observations: Array) -> Any:
         return run(nnx.merge(graph, variables.params, variables.batch_stats), observations, train=False)
 
     def learn(params: Any, batch_stats: Any, observations: Array) -> tuple[Array, Array, Any]:
@@ -127,7 +127,7 @@ def _of_linen(module: linen.Module, observation_shape: tuple[int, int, int]) -> 
         variables = dict(module.init(key, jnp.zeros((1, *observation_shape)), **train_is(False)))
         return Variables(variables.pop("params"), variables)
 
-    def evaluate(variables: Variables, observations: Array) -> Output:
+    def evaluate(variables: Variables, observations: Array) -> Any:
         of_module = {"params": variables.params, **variables.batch_stats}
         return _float32(module.apply(of_module, observations.astype(jnp.float32), **train_is(False)))
 
@@ -144,7 +144,7 @@ def _of_functions(init_params: Callable[..., Any], apply: Callable[..., Any]) ->
     def init(key: jax.Array) -> Variables:
         return Variables(init_params(key), ())
 
-    def evaluate(variables: Variables, observations: Array) -> Output:
+    def evaluate(variables: Variables, observations: Array) -> Any:
         return _float32(apply(variables.params, observations.astype(jnp.float32)))
 
     def learn(params: Any, batch_stats: Any, observations: Array) -> tuple[Array, Array, Any]:
