@@ -130,7 +130,7 @@ def from_dict(fields: Mapping[str, Any]) -> Config:
 
 
 def _grouped(search: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a search as they are grouped since 0.2; until then all stood side by side, and None was the
+    """The settings of a search as they are grouped since 0.2.0; until then all stood side by side, and None was the
     policy's own share of noise."""
     search = {name: value for name, value in search.items() if not (name == "dirichlet_fraction" and value is None)}
     for group, kind in (("gumbel", GumbelConfig), ("puct", PuctConfig)):

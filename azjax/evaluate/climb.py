@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import jax
 
-from azjax.config import LadderConfig
+from azjax.config import LadderConfig, require_in_bounds
 from azjax.evaluate.arena import MatchResult, play_match
 from azjax.players import Player, rollout_player
 from envs.core import Game
@@ -48,11 +48,6 @@ def climb(
 
 def require_ladder(ladder: LadderConfig) -> None:
     """Raises ValueError, naming what may be, for a ladder that cannot be climbed."""
-    for field in ("first", "step"):
-        value = getattr(ladder, field)
-        if value < 1:
-            raise ValueError(f"{field} must be at least 1 simulation, got {value}")
+    require_in_bounds(ladder)
     if ladder.most < ladder.first:
         raise ValueError(f"most={ladder.most} simulations is below the ladder's first={ladder.first}")
-    if ladder.games < 2 or ladder.games % 2:
-        raise ValueError(f"games={ladder.games} must be even and at least 2: colours are swapped")

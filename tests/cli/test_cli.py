@@ -209,10 +209,10 @@ def test_bad_input_about_a_run(azjax, run):
     for command in ("elo", "check", "ladder", "play"):
         assert "would fit 0 games" in error(command, run, "--num-simulations", 10**9)
     assert "no network of iteration 5" in error("ladder", run, "--iteration", 5)
-    assert "first must be at least 1 simulation, got 0" in error("ladder", run, "--first", 0)
-    assert "step must be at least 1 simulation, got 0" in error("ladder", run, "--step", 0)
+    assert "first must be at least 1, got 0" in error("ladder", run, "--first", 0)
+    assert "step must be at least 1, got 0" in error("ladder", run, "--step", 0)
     assert "most=9 simulations is below the ladder's first=1000" in error("ladder", run, "--most", 9)
-    assert "games=3 must be even" in error("ladder", run, "--games", 3)
+    assert "games must be a multiple of 2, got 3" in error("ladder", run, "--games", 3)
     assert "would fit 0 games" in error("ladder", run, "--most", 10**9)
     assert (run / "config.json").read_text() == before
     shutil.rmtree(run / "networks")

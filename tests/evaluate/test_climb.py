@@ -65,12 +65,12 @@ def test_equal_keys_bring_equal_climbs():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"first": 0}, "first must be at least 1 simulation, got 0"),
-        ({"step": 0}, "step must be at least 1 simulation, got 0"),
-        ({"step": -5}, "step must be at least 1 simulation, got -5"),
+        ({"first": 0}, "first must be at least 1, got 0"),
+        ({"step": 0}, "step must be at least 1, got 0"),
+        ({"step": -5}, "step must be at least 1, got -5"),
         ({"first": 9, "most": 8}, "most=8 simulations is below the ladder's first=9"),
-        ({"games": 5}, "games=5 must be even and at least 2"),
-        ({"games": 0}, "games=0 must be even and at least 2"),
+        ({"games": 5}, "games must be a multiple of 2, got 5"),
+        ({"games": 0}, "games must be at least 2, got 0"),
     ],
 )
 def test_what_cannot_be_climbed_is_refused_before_any_game(settings, message):
