@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, UInt
+from jaxtyping import Array, Bool, Float, Int, UInt
 
 from azjax.network import Variables
 from azjax.openings import random_opening
@@ -41,12 +41,30 @@ def init_lanes(game: Game, key: jax.Array, *, lanes: int, opening_plies: int, st
 
     Consumes the key.
     """
-    plies_key, moves_key = jax.random.split(key)
-    plies = jax.random.randint(plies_key, (lanes,), 0, opening_plies + 1)
-    keys = jax.random.split(moves_key, lanes)
-    begin = functools.partial(random_opening, game, max_plies=opening_plies, starts=starts)
-    opening = jax.vmap(begin)(keys, plies)
-    return Lanes(opening.state, jnp.zeros(lanes, jnp.int32), opening.score, _hash_states(opening.state))
+    return _open(game, *_draw_openings(key, lanes, opening_plies), opening_plies, starts)
+
+
+def renew_lanes(
+    game: Game, lanes: Lanes, ended: Bool[Array, " lanes"], key: jax.Array, *, opening_plies: int, starts: Any = None
+) -> Lanes:
+    """The lanes, but where `ended` those that `init_lanes` makes of this key. Consumes the key.
+
+    An opening takes many steps, and few games end with one move. So lanes are opened a few at a time, until none is
+    left that ended; `experiments/bench/bench_openings.py` says what that saves.
+    """
+    number = ended.shape[0]
+    at_once = min(number, max(8, number // 16))
+    keys, plies = _draw_openings(key, number, opening_plies)
+    places = jnp.nonzero(ended, size=number + at_once, fill_value=number)[0]  # padded with a lane that isn't there
+    count = jnp.sum(ended, dtype=jnp.int32)
+
+    def renew_some(carry: tuple[Lanes, Array]) -> tuple[Lanes, Array]:
+        lanes, done = carry
+        some = jax.lax.dynamic_slice(places, (done,), (at_once,))
+        new = _open(game, keys.at[some].get(mode="clip"), plies.at[some].get(mode="clip"), opening_plies, starts)
+        return jax.tree.map(lambda old, new: old.at[some].set(new, mode="drop"), lanes, new), done + at_once
+
+    return jax.lax.while_loop(lambda carry: carry[1] < count, renew_some, (lanes, jnp.int32(0)))[0]
 
 
 def play(
@@ -90,8 +108,7 @@ def play(
         )
         entropy = jnp.sum(jax.scipy.special.entr(found.action_weights), axis=-1)
         games = Games(over, transition.truncated, played.plies, played.score, played.moves_hash, entropy)
-        new = init_lanes(game, opening_key, lanes=over.shape[0], opening_plies=opening_plies, starts=starts)
-        lanes = jax.tree.map(lambda a, b: jnp.where(_align(over, a), a, b), new, played)
+        lanes = renew_lanes(game, played, over, opening_key, opening_plies=opening_plies, starts=starts)
         return (lanes, memory), (trajectory, games)
 
     start = (lanes, init_memory(variables, lanes.state))
@@ -108,8 +125,18 @@ def count_unique(games: Games) -> Int[Array, ""]:
     return jnp.sum(different & (ordered != jnp.uint32(0xFFFFFFFF)), dtype=jnp.int32)
 
 
-def _align(mask: Array, like: Array) -> Array:
-    return mask.reshape(mask.shape + (1,) * (like.ndim - mask.ndim))
+def _draw_openings(key: jax.Array, lanes: int, opening_plies: int) -> tuple[Array, Array]:
+    """Every lane's key of its random moves, and how many they are. Consumes the key."""
+    plies_key, moves_key = jax.random.split(key)
+    plies = jax.random.randint(plies_key, (lanes,), 0, opening_plies + 1)
+    return jax.random.split(moves_key, lanes), plies
+
+
+def _open(game: Game, keys: Array, plies: Array, opening_plies: int, starts: Any) -> Lanes:
+    """A new game for each of these openings."""
+    begin = functools.partial(random_opening, game, max_plies=opening_plies, starts=starts)
+    opening = jax.vmap(begin)(keys, plies)
+    return Lanes(opening.state, jnp.zeros(plies.shape, jnp.int32), opening.score, _hash_states(opening.state))
 
 
 def _mix(seed: Array, value: Array) -> Array:
