@@ -38,10 +38,12 @@ class RunState(NamedTuple):
 class Trainer(NamedTuple):
     """The functions of one configuration on one mesh of devices."""
 
-    init: Callable[[], RunState]
-    """The state before the first iteration, on the devices."""
+    init: Callable[..., RunState]
+    """The state before the first iteration, on the devices: `init()` by the configuration's seed, `init(key)` by a key,
+    which it consumes. Jitted."""
     iterate: Callable[[RunState], tuple[RunState, Metrics]]
-    """One iteration: T moves in every lane, then K updates. Jitted; its argument is donated."""
+    """One iteration: T moves in every lane, then K updates. Jitted; its argument is donated. Under `vmap` it is an
+    iteration of several runs at once."""
     shardings: Any
     """How a RunState lies on the devices: lanes and replay are split, the rest is on every device."""
 
@@ -66,8 +68,9 @@ def make_trainer(config: Config, mesh: Mesh, *, network: Evaluator | None = None
     replay_spec = Replay(moves=by_row, outcome=by_row, written=whole, finished=by_lane)
     run_spec = RunState(whole, by_lane, replay_spec, key=whole, iteration=whole, updates=whole, games=whole)
 
-    def init() -> RunState:
-        network_key, lanes_key, key = jax.random.split(jax.random.key(config.seed), 3)
+    def init(key: jax.Array | None = None) -> RunState:
+        start = jax.random.key(config.seed) if key is None else key
+        network_key, lanes_key, run_key = jax.random.split(start, 3)
         lanes = selfplay.init_lanes(
             game,
             lanes_key,
@@ -77,7 +80,7 @@ def make_trainer(config: Config, mesh: Mesh, *, network: Evaluator | None = None
         )
         store = replay.init_replay(selfplay.example_move(game), rows=config.replay_rows, lanes=config.selfplay.lanes)
         state = learner.init_learner(network, optimizer, network_key)
-        return RunState(state, lanes, store, key, iteration=jnp.int32(0), updates=jnp.int32(0), games=jnp.int32(0))
+        return RunState(state, lanes, store, run_key, iteration=jnp.int32(0), updates=jnp.int32(0), games=jnp.int32(0))
 
     # Self-play and sampling know only their own device's lanes, so that no search waits for another device.
 

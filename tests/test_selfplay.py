@@ -12,8 +12,8 @@ import envs
 from azjax import selfplay
 from azjax.config import SearchConfig
 from azjax.network import Variables
+from azjax.openings import read_starts
 from azjax.search import make_gumbel
-from azjax.starts import read_starts
 
 LANES, MOVES = 8, 60
 

@@ -130,3 +130,25 @@ def test_memory_stays_as_it_is():
     shapes = jax.eval_shape(trainer.init)
     assert jax.tree.map(lambda x: (x.shape, x.dtype), state) == jax.tree.map(lambda x: (x.shape, x.dtype), shapes)
     assert config.replay_rows * config.selfplay.lanes == 96
+
+
+@pytest.mark.slow
+def test_several_runs_at_once_by_vmap():
+    """`init` and `iterate` under `vmap` are the runs of these keys: the same games, and parameters but for rounding."""
+    config = tiny_config({"devices": 1})
+    trainer = make_trainer(config, make_mesh(config))
+    keys = jax.random.split(jax.random.key(5), 3)
+    many, alone = jax.vmap(trainer.init)(keys), [trainer.init(key) for key in keys]
+    iterate = jax.jit(jax.vmap(trainer.iterate))
+    for _ in range(3):
+        many, metrics = iterate(many)
+        alone, rows = zip(*(trainer.iterate(one) for one in alone), strict=True)
+        np.testing.assert_array_equal(metrics["games"], [row["games"] for row in rows])
+    for row, one in enumerate(alone):
+        jax.tree.map(lambda x, y, row=row: np.testing.assert_array_equal(x[row], y), many.lanes.state, one.lanes.state)
+        jax.tree.map(
+            lambda x, y, row=row: np.testing.assert_allclose(x[row], y, atol=1e-5),
+            many.learner.newest,
+            one.learner.newest,
+        )
+    assert len(set(np.asarray(metrics["loss"]).tolist())) == 3, "they are different runs"

@@ -40,10 +40,12 @@ def run(args: list[str]) -> int:
     for field in dataclasses.fields(game):
         print(f"  --game.{field.name.replace('_', '-')} {field.type} (default: {getattr(game, field.name)})")
     solver = "on small boards" if type(game).solver is not Game.solver else "no"
+    solved = game.solved_positions()
     print(
         f"{'' if dataclasses.fields(game) else '  no settings'}\n"
         f"  {game.num_actions} actions, at most {game.max_moves} moves a game, observations of shape "
-        f"{game.observation_shape}, {max(1, len(game.symmetries))} symmetries\n  solver: {solver}\n\npresets:"
+        f"{game.observation_shape}, {max(1, len(game.symmetries))} symmetries\n  solver: {solver}\n  "
+        f"solved positions: {'none' if solved is None else len(solved.values)}\n\npresets:"
     )
     for name in preset_names(game):
         settings = [f"{one.name}={one.new}" for one in differences(Config(game=game), preset(game, name))]
