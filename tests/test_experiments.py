@@ -12,6 +12,7 @@ EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 
 LAST_WORDS = {
     "bench/bench_envs.py": "pyffish, position by position",
+    "bench/bench_openings.py": "connect_four 6x7",
     "bench/bench_search.py": "time at a capacity of 1,025 nodes",
     "bench/bench_selfplay.py": "evals/s",
     "chess_endings.py": "positions won against perfect defence",
