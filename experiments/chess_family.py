@@ -26,6 +26,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from record import begin
 from rich.console import Console
 
 import envs
@@ -70,6 +71,7 @@ def main() -> None:
         game = envs.make(name, max_plies=8 if options.smoke else 160)
         config = configs.replace(configs.replace(preset(game, "paper"), SMALL), SMOKE if options.smoke else {})
         straight, halved = (options.run_dir / f"{name}-{kind}" for kind in ("straight", "halved"))
+        begin(configs.to_dict(config), RunDirectory.create(straight, config).path)
         metrics = run_to(straight, config, config.iterations)
         run_to(halved, config, config.iterations // 2)
         run_to(halved, config, config.iterations)

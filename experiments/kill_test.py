@@ -20,6 +20,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from record import begin
 
 import envs
 from azjax import config as configs
@@ -56,6 +57,7 @@ def main() -> None:
             RunDirectory.create(path, config)
         finish(runs[0])
         happened = kill_and_finish(runs[1], kills, config.iterations)
+        begin(configs.to_dict(config))  # only now: it takes the device, which the runs needed
         states = [final_state(path, config) for path in runs]
     differing = [
         jax.tree_util.keystr(path)

@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from record import begin
 
 import envs
 from azjax import config as configs
@@ -63,10 +64,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--smoke", action="store_true")
     smoke = parser.parse_args().smoke
-    for name in GAMES[:1] if smoke else GAMES:
-        config = preset(envs.make(name), "paper")
-        if smoke:
-            config = configs.replace(config, {"network": {"blocks": 1, "channels": 4}})
+    changes = {"network": {"blocks": 1, "channels": 4}} if smoke else {}
+    games = [configs.replace(preset(envs.make(name), "paper"), changes) for name in (GAMES[:1] if smoke else GAMES)]
+    begin({config.game.name: configs.to_dict(config) for config in games})
+    for config in games:
         report(config)
 
 

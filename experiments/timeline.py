@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from record import begin
 from rich.console import Console
 
 import envs
@@ -52,12 +53,16 @@ def trained(
     name: str = "laptop",
     changes: dict[str, Any] | None = None,
 ) -> RunDirectory:
-    """The game's preset of that name, with changes, trained to its end in `run_dir`; nothing is done twice."""
+    """The game's preset of that name, with changes, trained to its end in `run_dir`; nothing is done twice.
+
+    The run directory keeps a record of the experiment: see record.py.
+    """
     use_cache()
     config = configs.replace(preset(game, name), {"rating": {"every": -1}})
     config = configs.replace(config, changes or {})
     config = configs.replace(config, SMOKE) if smoke else config
     run = RunDirectory.create(run_dir, config)
+    begin(configs.to_dict(run.config), run.path)
     train_run(run, PlainReporter(Console()))
     return run
 

@@ -40,8 +40,10 @@ import argparse
 import importlib
 import os
 import random
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -49,6 +51,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import envs
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from record import begin
 
 GAMES = (  # name, settings, pgx's name, moves a run, runs that count
     ("tic_tac_toe", {}, "tic_tac_toe", 200_000, 10),
@@ -176,19 +182,23 @@ def main() -> None:
     smoke = arguments.smoke
     if hasattr(os, "sched_setaffinity"):  # Linux; XLA has as many threads as there are cores when its backend starts
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    games = [
+        (name, settings, rival, 160 if smoke else moves, 1 if smoke else runs)
+        for name, settings, rival, moves, runs in GAMES
+        if arguments.game in (None, name)
+    ]
+    batches = (8,) if smoke else (64, 1024)
+    begin({"categorical": arguments.categorical, "batches": batches, "games": games})
     if pgx_rules("tic_tac_toe") is None:
         print("pgx is not installed, so its columns are empty: pip install 'azjax[oracles]'")
     columns = "rules", "rules + observe", "pgx", "rules / pgx", "observe / pgx", "bytes", "pgx bytes"
     print(f"{'million steps a second':<51}{'':>6}" + "".join(f"{c:>17}" for c in columns))
-    for name, settings, rival, moves, runs in GAMES:
-        if arguments.game not in (None, name):
-            continue
+    for name, settings, rival, moves, runs in games:
         game = envs.make(name, **settings)
         theirs = pgx_rules(rival) if rival else None
         rivals = [our_rules(game, observe=False), our_rules(game, observe=True), theirs]
-        for batch in (8,) if smoke else (64, 1024):
-            steps, repeats = (20, 1) if smoke else (moves // batch, runs)
-            bare, observed, pgx_rate = steps_per_second(rivals, batch, steps, repeats, arguments.categorical)
+        for batch in batches:
+            bare, observed, pgx_rate = steps_per_second(rivals, batch, moves // batch, runs, arguments.categorical)
             ratios = [f"{rate / pgx_rate:.2f}" if theirs else "-" for rate in (bare, observed)]
             rates = [f"{rate / 1e6:.3f}" if rate else "-" for rate in (bare, observed, pgx_rate)]
             sizes = [str(state_bytes(rules)) if rules else "-" for rules in (rivals[0], theirs)]

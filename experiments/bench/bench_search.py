@@ -35,8 +35,11 @@ caution    The machine was quiet in the first run. In three others, beside other
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -53,6 +56,10 @@ from azjax.search.loop import make_loop
 from azjax.search.puct import select_action
 from azjax.search.slots import mask_logits
 from azjax.search.tree import make_tree_functions, tree_bytes
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from record import begin
 
 STOCK_SIMULATIONS = 16
 """Simulations of stock mctx that are timed where all of them would take minutes; the tree has its full capacity."""
@@ -83,10 +90,12 @@ def main() -> None:
     parser.add_argument("--game", choices=dict.fromkeys(case.game.name for case in CASES), help="this one alone")
     arguments = parser.parse_args()
     smoke = arguments.smoke
+    wanted = [case for case in (SMOKE if smoke else CASES) if arguments.game in (None, case.game.name)]
+    settings = {"network": dataclasses.asdict(NetworkConfig()), "search": dataclasses.asdict(SearchConfig())}
+    begin(settings | {"policies": ("gumbel", "puct"), "cases": [(repr(case.game), *case[1:]) for case in wanted]})
     print(
         "game          lanes  simulations  policy  network alone       azjax    ratio  stock mctx    ratio   bytes/game"
     )
-    wanted = [case for case in (SMOKE if smoke else CASES) if arguments.game in (None, case.game.name)]
     for case in wanted:
         compare(case, rounds=1 if smoke else 5)
     print("\ngame          lanes  simulations  time at a capacity of 1,025 nodes / of 65, best of several")

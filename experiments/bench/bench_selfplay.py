@@ -17,9 +17,12 @@ outcome    connect four, 64 lanes, a network of 4 blocks and 32 channels:
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -32,6 +35,10 @@ from azjax import selfplay
 from azjax.network import make_network
 from azjax.search import make_gumbel
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from record import begin
+
 LANES = 64
 
 
@@ -40,11 +47,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--smoke", action="store_true")
     smoke = parser.parse_args().smoke
-    game = envs.make("connect_four")
-    network = make_network(game, configs.NetworkConfig())
+    budgets = (4, 8) if smoke else (32, 400)
+    game, config = envs.make("connect_four"), configs.NetworkConfig()
+    searches = [dataclasses.asdict(configs.SearchConfig(num_simulations=budget)) for budget in budgets]
+    begin({"lanes": LANES, "network": dataclasses.asdict(config), "searches": searches})
+    network = make_network(game, config)
     variables = network.init(jax.random.key(0))
     print("simulations  network alone    azjax self-play     pgx + mctx       azjax/network  azjax/pgx + mctx")
-    for simulations in (4, 8) if smoke else (32, 400):
+    for simulations in budgets:
         moves = 1 if smoke or simulations > 100 else 8
         rivals = {
             "network": network_alone(game, network, variables, evaluations=(simulations + 1) * moves),
