@@ -65,13 +65,12 @@ def main() -> None:
         seconds = best_times(rivals, rounds=2 if smoke else 8)
         rate = {name: LANES * moves * simulations / time for name, time in seconds.items()}
         evaluations = LANES * moves * (simulations + 1) / seconds["network"]
-        beside = (
-            f"{rate['pgx']:9,.0f} sims/s {rate['azjax'] / rate['pgx']:17.2f}" if "pgx" in rate else "pgx is missing"
-        )
+        pgx = rate.get("pgx")
+        theirs = f"{pgx:9,.0f} sims/s" if pgx else "         missing"
+        beside = f"{rate['azjax'] / pgx:17.2f}" if pgx else f"{'-':>17}"
         print(
-            f"{simulations:11d} {evaluations:9,.0f} evals/s {rate['azjax']:10,.0f} sims/s  "
-            f"{beside.split('sims/s')[0]}sims/s {seconds['azjax'] / seconds['network']:14.2f}x time"
-            f"{beside.split('sims/s')[1] if 'pgx' in rate else ''}",
+            f"{simulations:11d} {evaluations:9,.0f} evals/s {rate['azjax']:10,.0f} sims/s  {theirs} "
+            f"{seconds['azjax'] / seconds['network']:14.2f}x time {beside}",
             flush=True,
         )
 
