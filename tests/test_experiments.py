@@ -54,6 +54,13 @@ def test_every_experiment_has_a_smoke_size():
     assert scripts == set(LAST_WORDS)
 
 
+def test_the_table_has_every_experiment():
+    rows = re.findall(
+        r"^\| \[(.*?)\]\((.*?)\) \|.*\| `(.*?)` \|$", (EXPERIMENTS / "README.md").read_text(), re.MULTILINE
+    )
+    assert sorted(rows) == sorted((script, script, f"python experiments/{script}") for script in LAST_WORDS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("script", LAST_WORDS)
 def test_smoke(script, tmp_path):

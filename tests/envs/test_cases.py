@@ -199,7 +199,7 @@ def test_othello_over_without_passes():
 
 
 def test_othello_wipe_out():
-    """OT-03: the game is over with the last disc of the other side. (A board of 32 each: tests/test_othello.py.)"""
+    """OT-03: the game is over with the last disc of the other side. (A board of 32 each: test_othello.py.)"""
     cells = [int(cell) for cell in re.findall(r"\d\d", CASES["OT-03"]["input"].split(")")[1].split("from")[0])]
     state, transition = play(envs.make("othello"), cells)
     assert len(cells) == 9 and not state.own.any()
