@@ -112,7 +112,7 @@ def test_libraries_stay_in_their_place(path: Path):
     if path.stem == "bayeselo":
         assert used <= {"numpy", "scipy", "jaxtyping", "azjax"}
     if path == ROOT / "azjax/__init__.py":
-        assert not used
+        assert used <= {"azjax"}, "importing azjax imports nothing before a name is used"
 
 
 @each(SOURCES)

@@ -27,8 +27,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -37,9 +39,13 @@ import jax.numpy as jnp
 
 import envs
 from azjax import selfplay
-from azjax.config.presets import preset
+from azjax.config import preset, to_dict
 from azjax.network import Variables, make_network
 from azjax.search import make_gumbel
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from record import begin
 
 CASES = (  # name, settings, lanes, moves that a game lasts after its opening, moves a run, runs that count
     ("tic_tac_toe", {}, 64, 4, 20, 8),
@@ -62,11 +68,13 @@ def main() -> None:
     smoke = parser.parse_args().smoke
     if hasattr(os, "sched_setaffinity"):  # Linux; XLA has as many threads as there are cores when its backend starts
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    cases = [(envs.make(name, **settings), *sizes) for name, settings, *sizes in (SMOKE if smoke else CASES)]
+    begin({str(game): {"lanes": lanes, **to_dict(preset(game))} for game, lanes, *_ in cases})
     print(f"{'':<32}{'a move of self-play, ms':>42}{'share of openings':>34}")
     heads = "all lanes", "ended", "search", "no network", "all lanes", "ended", "no network", "no network"
     print(f"{'':<20}{'lanes':>6}{'plies':>6}" + "".join(f"{head:>14}" for head in heads))
-    for name, settings, lanes, length, moves, runs in SMOKE if smoke else CASES:
-        measure(envs.make(name, **settings), lanes, length, moves, runs)
+    for case in cases:
+        measure(*case)
 
 
 def measure(game: envs.Game, lanes: int, length: int, moves: int, runs: int) -> None:
