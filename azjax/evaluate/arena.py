@@ -112,8 +112,11 @@ def play_match(
     same `opening_plies` random moves, and either player moves first in one. Nothing is compiled for a second match of
     the same game, sizes and `act` functions: checkpoints only differ in their params. An illegal move loses its game.
     Issues DuplicateGamesWarning if fewer than half of the games are distinct. Raises ValueError unless `games` is even,
-    which gives both players the same colours, and positive.
+    which gives both players the same colours, and positive, and TypeError for what is no player.
     """
+    for player in (a, b):
+        if not isinstance(player, (Player, Thinker)):
+            raise TypeError(f"got {player!r} for a player; a match takes a Player or a Thinker of azjax")
     if games < 2 or games % 2:
         raise ValueError(f"got {games} games; a match needs a positive even number, so that colours are balanced")
     if not 0 <= opening_plies < game.max_moves:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from azjax.config import Config
 from azjax.evaluate import bayeselo
+from azjax.network.own import BUILT_IN
 from azjax.runs.directory import RunDirectory
 from azjax.runs.session import Reporter
 
@@ -226,8 +227,9 @@ def make_reporter(console: Console) -> RichReporter | PlainReporter:
 def headline(run: RunDirectory) -> str:
     """What is trained, and where it is kept."""
     config = run.config
+    size = f"a network of {config.network.blocks}x{config.network.channels}"
     return (
-        f"{config.game} in {run.path}: a network of {config.network.blocks}x{config.network.channels}, "
+        f"{config.game} in {run.path}: {size if config.network.make == BUILT_IN else 'a network of your own'}, "
         f"{config.selfplay.lanes} lanes, {config.search.num_simulations} simulations a move."
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -58,6 +60,13 @@ def test_memories_on_the_host_are_those_on_the_device():
     assert host == device
     forgetful = players.search_player(make_search(BOXES, hashed(BOXES.num_actions), config), NOTHING, "puct")
     assert match(BOXES, forgetful, own_player.lowest(BOXES)) != device, "its memory makes a difference"
+
+
+def test_what_is_no_player_plays_no_match():
+    """Where nothing checks types, as it does in the tests."""
+    unchecked = inspect.unwrap(play_match)
+    with pytest.raises(TypeError, match="got 'random' for a player; a match takes a Player or a Thinker of azjax"):
+        unchecked(TIC_TAC_TOE, "random", own_player.lowest(TIC_TAC_TOE), games=2, key=jax.random.key(0))
 
 
 def test_two_thinkers():
