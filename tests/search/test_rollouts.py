@@ -50,7 +50,7 @@ def with_trees(game, num_simulations):
         (tree,) = grown
         nodes = tree.embeddings
         legal = jax.vmap(jax.vmap(game.legal_action_mask))(nodes.state)
-        if not isinstance(nodes.actions, tuple):
+        if nodes.actions is not None:
             legal = jnp.take_along_axis(jnp.pad(legal, ((0, 0), (0, 0), (0, 1))), nodes.actions.astype(int), axis=-1)
         return found, tree, legal
 

@@ -34,12 +34,12 @@ def test_search_on_slots_equals_search_on_the_full_width(policy):
     """Law 6, after mapping back: visits and actions exactly, values and targets up to rounding."""
     (states, narrow), (same, wide) = found(SLOTS, policy), found(FULL, policy)
     jax.tree.map(np.testing.assert_array_equal, states, same)
-    columns = slots.make_slots(SLOTS, states)
+    listed = slots.make_slots(SLOTS, states)
     assert narrow.visit_counts.shape == (48, 9) and wide.visit_counts.shape == (48, 63)
-    np.testing.assert_array_equal(slots.scatter(SLOTS, narrow.visit_counts, columns), wide.visit_counts)
+    np.testing.assert_array_equal(slots.scatter(SLOTS, narrow.visit_counts, listed), wide.visit_counts)
     np.testing.assert_array_equal(narrow.action, wide.action)
-    np.testing.assert_allclose(slots.scatter(SLOTS, narrow.action_weights, columns), wide.action_weights, atol=1e-5)
-    np.testing.assert_allclose(slots.scatter(SLOTS, narrow.qvalues, columns), wide.qvalues, atol=1e-6)
+    np.testing.assert_allclose(slots.scatter(SLOTS, narrow.action_weights, listed), wide.action_weights, atol=1e-5)
+    np.testing.assert_allclose(slots.scatter(SLOTS, narrow.qvalues, listed), wide.qvalues, atol=1e-6)
     np.testing.assert_allclose(narrow.value, wide.value, atol=1e-6)
     np.testing.assert_array_equal(narrow.main_line[:, 0], narrow.action)
     assert np.all(jax.vmap(SLOTS.is_legal)(states, narrow.action))
@@ -50,20 +50,20 @@ def test_slots_are_the_identity_where_the_widths_are_near():
     for name in ("connect_four", "gomoku", "dots_and_boxes", "tic_tac_toe"):
         game = envs.make(name)
         states = random_states(game, 2, 1)
-        columns = slots.make_slots(game, states)
-        assert columns.actions == () and slots.num_slots(game) == game.num_actions
+        listed = slots.make_slots(game, states)
+        assert listed.actions is None and slots.num_slots(game) == game.num_actions
         logits = jnp.ones((2, game.num_actions))
-        assert slots.gather(logits, columns) is logits and slots.scatter(game, logits, columns) is logits
+        assert slots.gather(logits, listed) is logits and slots.scatter(game, logits, listed) is logits
 
 
 def test_gather_and_scatter_are_inverse_on_legal_actions():
     states = random_states(SLOTS, 32, 8)
-    columns = slots.make_slots(SLOTS, states)
+    listed = slots.make_slots(SLOTS, states)
     legal = jax.vmap(SLOTS.legal_action_mask)(states)
     values = jax.random.normal(jax.random.key(0), (32, 63))
-    back = slots.scatter(SLOTS, jnp.where(columns.legal, slots.gather(values, columns), 0.0), columns)
+    back = slots.scatter(SLOTS, jnp.where(listed.legal, slots.gather(values, listed), 0.0), listed)
     np.testing.assert_array_equal(back, jnp.where(legal, values, 0.0))
-    np.testing.assert_array_equal(columns.legal.sum(-1), legal.sum(-1))
+    np.testing.assert_array_equal(listed.legal.sum(-1), legal.sum(-1))
 
 
 @pytest.mark.parametrize("symmetries", [False, True])
